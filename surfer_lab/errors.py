@@ -1,0 +1,61 @@
+"""What can go wrong, as types: each error carries what was seen, what was expected and what to do next.
+
+Everything the package raises on a user's input derives from `SurferError`; the edges (magic, command line,
+panel) show `str(error)` and nothing else. An error is never raised for a value that is merely unknown: unknown
+is a value that reaches the screen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+__all__ = [
+    "CaptureError",
+    "GpuError",
+    "OptionError",
+    "PredictionError",
+    "SurferError",
+    "TraceError",
+    "UnknownGpuError",
+]
+
+
+class SurferError(Exception):
+    """Base of all errors of this package: one sentence of what was seen, then the remedy.
+
+    >>> str(SurferError("no GPU work in trace.json", remedy="record with activities=[CPU, CUDA]"))
+    'no GPU work in trace.json. Try: record with activities=[CPU, CUDA]'
+    """
+
+    def __init__(self, seen: str, *, remedy: str = "") -> None:
+        self.seen = seen.rstrip(".")
+        self.remedy = remedy
+        super().__init__(f"{self.seen}. Try: {remedy}" if remedy else f"{self.seen}.")
+
+
+class TraceError(SurferError):
+    """A file or record that cannot become a Trace: not a trace, empty, without work to predict, wrong version."""
+
+
+class GpuError(SurferError):
+    """A GPU row (the user's own, or of the catalogue) that breaks a rule; names the field."""
+
+
+class UnknownGpuError(GpuError):
+    """A GPU name that fits none, or several, of the known GPUs; `candidates` are the near matches."""
+
+    def __init__(self, seen: str, *, candidates: Sequence[str] = (), remedy: str = "") -> None:
+        self.candidates = tuple(candidates)
+        super().__init__(seen, remedy=remedy)
+
+
+class OptionError(SurferError):
+    """An option of the magic or the command line that is unknown or has a bad value; names near matches."""
+
+
+class CaptureError(SurferError):
+    """Recording could not observe what was asked for; the user's own error is never wrapped in this one."""
+
+
+class PredictionError(SurferError):
+    """A trace and a GPU that cannot be brought together (for example an origin GPU that nobody named)."""
