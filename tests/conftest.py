@@ -1,0 +1,28 @@
+"""Which measured data is at hand: every test asks here, and says why it did not run."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+DATA_VARIABLE = "SURFER_LAB_DATA"
+
+
+@pytest.fixture(scope="session")
+def data_dir() -> Path:
+    """The folder of measured data (kernels/, e2e/, traces/, facts/...), named by SURFER_LAB_DATA."""
+    named = os.environ.get(DATA_VARIABLE, "")
+    if not named:
+        pytest.skip(f"measured data not at hand: set {DATA_VARIABLE} to its folder")
+    folder = Path(named)
+    if not folder.is_dir():
+        pytest.fail(f"{DATA_VARIABLE} names {folder}, which is no folder")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def traces_dir(data_dir: Path) -> Path:
+    """The recorded profiler traces, with index.csv beside them."""
+    return data_dir / "traces"
