@@ -1,7 +1,7 @@
 """One GPU as the rest of the package sees it: a frozen record of facts, each with its source.
 
 Peak rates are what the vendor states, sustained rates what was measured; they are kept apart because what limits
-a transfer to an unseen GPU is the sustained one. Nothing here computes; `catalog` reads the rows, `occupancy` the limits.
+a transfer to an unseen GPU is the sustained one. Nothing here computes: `catalog` reads the rows, `limits` has the SM's.
 """
 
 from __future__ import annotations
@@ -51,6 +51,9 @@ class SmLimits:
     shared_memory_unit_bytes: int
     reserved_shared_memory_bytes_per_block: int
     source: str
+    register_partitions: int = 1  # the register file is split: a warp's registers come from one part
+    max_shared_memory_bytes_per_block: int | None = None  # a block that wants more cannot be launched
+    max_single_warp_blocks: int | None = None  # AMD: blocks of one wave need no barrier; None: as max_blocks
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,3 +87,4 @@ class Gpu:
     source: str
     notes: str = ""
     user_defined: bool = field(default=False)
+    estimated: bool = field(default=False)  # put together from what a recording said of a card outside the catalogue
