@@ -46,6 +46,7 @@ check: $(ENVIRONMENT) $(NODE_PACKAGES)
 	@$(BIN)/mypy --no-error-summary
 	@$(BIN)/lint-imports --no-cache --no-logo
 	@$(BIN)/python -m tools.hygiene
+	@$(BIN)/python -m tools.generate_types --check
 	@npm run --silent types
 	@npm run --silent eslint
 	@npm run --silent stylelint

@@ -1,0 +1,170 @@
+// What does a prediction look like below its cell? Sentences, the table of GPUs, warnings, the costliest operations.
+
+import type { TranslationBundle } from '@jupyterlab/translation';
+import { Widget } from '@lumino/widgets';
+
+import { element } from '../../components/element';
+import { table } from '../../components/table';
+import type { GpuRow, OperationRow, Quantity, ViewModel } from '../../generated/view_model';
+import type { ICell, IColumn, IReadable, IUnreadable } from '../../tokens';
+
+/** Draws one prediction; the GPU table starts with the short list and opens to all on a button. */
+export class PredictionBody extends Widget {
+  constructor(prediction: IReadable | IUnreadable, trans: TranslationBundle) {
+    super();
+    this.addClass('jp-SurferOutput');
+    this._trans = trans;
+    if (prediction.kind === 'unreadable') {
+      const refusal = element('p', 'Output-refusal', prediction.reason);
+      refusal.setAttribute('role', 'alert');
+      this.node.append(refusal);
+      return;
+    }
+    this._view = prediction.view;
+    this._draw(prediction.view, prediction.note);
+  }
+
+  override dispose(): void {
+    this._button?.removeEventListener('click', this._toggle);
+    super.dispose();
+  }
+
+  private _draw(view: ViewModel, note: string): void {
+    const trans = this._trans;
+    const summary = element('section', 'Output-summary', ...view.sentences.map(sentenceElement));
+    summary.setAttribute('aria-label', trans.__('Summary'));
+    this._gpus = element('div', 'Output-gpus');
+    this.node.append(
+      summary,
+      ...view.warnings.map(text => element('p', 'Output-warning', text)),
+      this._gpus
+    );
+    if (view.rows.some(row => !view.shortlist.includes(row.gpu))) {
+      this._button = element('button', 'Output-more');
+      this._button.type = 'button';
+      this._button.addEventListener('click', this._toggle);
+      this.node.append(this._button);
+    }
+    this._drawGpus();
+    if (view.operations.length > 0) {
+      const operations = table(
+        trans.__('Costliest operations of a step'),
+        operationColumns(trans, view),
+        view.operations
+      );
+      this.node.append(
+        element(
+          'details',
+          'Output-operations',
+          element('summary', '', trans.__('Costliest operations')),
+          operations
+        )
+      );
+    }
+    const notes = [view.range_note, view.price_note, ...view.assumptions, note].filter(
+      text => text
+    );
+    this.node.append(...notes.map(text => element('p', 'Output-note', text)));
+  }
+
+  private _drawGpus(): void {
+    const { _view: view, _trans: trans } = this;
+    if (!view || !this._gpus) {
+      return;
+    }
+    const rows = this._showsAll
+      ? view.rows
+      : view.rows.filter(row => view.shortlist.includes(row.gpu));
+    this._gpus.replaceChildren(
+      table(trans.__('One step on each GPU'), gpuColumns(trans), rows, row => row.is_origin)
+    );
+    if (this._button) {
+      this._button.textContent = this._showsAll
+        ? trans.__('Show the short list')
+        : trans.__('Show all %1 GPUs', view.rows.length);
+      this._button.setAttribute('aria-expanded', String(this._showsAll));
+    }
+  }
+
+  private readonly _toggle = (): void => {
+    this._showsAll = !this._showsAll;
+    this._drawGpus();
+  };
+
+  private readonly _trans: TranslationBundle;
+  private _view: ViewModel | null = null;
+  private _gpus: HTMLElement | null = null;
+  private _button: HTMLButtonElement | null = null;
+  private _showsAll = false;
+}
+
+function sentenceElement(sentence: ViewModel['sentences'][number]): HTMLElement {
+  const made = element('p', 'Output-sentence');
+  if (sentence.label) {
+    made.append(element('strong', '', `${sentence.label}: `));
+  }
+  made.append(sentence.text);
+  made.dataset['role'] = sentence.role;
+  return made;
+}
+
+function quantityCell(quantity: Quantity, detail = quantity.range_text): ICell {
+  return detail ? { text: quantity.text, detail } : { text: quantity.text };
+}
+
+function gpuColumns(trans: TranslationBundle): IColumn<GpuRow>[] {
+  const quantity = (label: string, of: (row: GpuRow) => Quantity): IColumn<GpuRow> => ({
+    label,
+    isNumber: true,
+    cell: row => quantityCell(of(row))
+  });
+  return [
+    {
+      label: trans.__('GPU'),
+      cell: row =>
+        row.is_origin ? { text: row.gpu, detail: trans.__('recorded here') } : { text: row.gpu }
+    },
+    quantity(trans.__('Step'), row => row.step),
+    { label: trans.__('Against here'), isNumber: true, cell: row => ({ text: row.faster.text }) },
+    quantity(trans.__('Samples/s'), row => row.samples_per_s),
+    {
+      label: trans.__('Price'),
+      isNumber: true,
+      cell: row => quantityCell(row.usd_per_hour, row.price_note)
+    },
+    quantity(trans.__('1,000 steps'), row => row.usd_per_1000_steps),
+    {
+      label: trans.__('Memory'),
+      isNumber: true,
+      cell: row => ({
+        text: trans.__('%1 of %2', row.peak.text, row.memory.text),
+        detail: row.verdict
+      })
+    },
+    { label: trans.__('Bound by'), cell: row => ({ text: row.bound }) }
+  ];
+}
+
+function operationColumns(trans: TranslationBundle, view: ViewModel): IColumn<OperationRow>[] {
+  const focus = view.rows.findIndex(row => row.gpu === view.focus);
+  const columns: IColumn<OperationRow>[] = [
+    { label: trans.__('Operation'), cell: row => ({ text: row.name, detail: row.calls_text }) },
+    { label: trans.__('Phase'), cell: row => ({ text: row.phase }) },
+    { label: trans.__('Here'), isNumber: true, cell: row => ({ text: row.here.text }) },
+    { label: trans.__('Share'), isNumber: true, cell: row => ({ text: row.share_text }) }
+  ];
+  if (focus >= 0) {
+    columns.push(
+      {
+        label: view.focus,
+        isNumber: true,
+        cell: row => ({
+          text: row.on[focus]?.time.text ?? '–',
+          detail: row.on[focus]?.method ?? ''
+        })
+      },
+      { label: trans.__('Limited by'), cell: row => ({ text: row.on[focus]?.limit ?? '–' }) }
+    );
+  }
+  return columns;
+}

@@ -1,0 +1,55 @@
+// Who draws predictions in notebooks? A renderer of our MIME type, ranked before the HTML that it travels with.
+
+import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
+import { IRenderMimeRegistry } from '@jupyterlab/rendermime';
+import type { IRenderMime } from '@jupyterlab/rendermime-interfaces';
+import { ITranslator, nullTranslator, type TranslationBundle } from '@jupyterlab/translation';
+import { Panel } from '@lumino/widgets';
+
+import { PREDICTION_MIME_TYPE, TRANSLATION_DOMAIN } from '../../tokens';
+import { OWN_VERSION } from '../../version';
+import { PredictionBody } from './body';
+import { readPrediction } from './model';
+
+// Below 50, where JupyterLab ranks text/html: the interactive form is preferred where it can be drawn.
+const RANK = 10;
+
+/** One output area's renderer; drawn again, it replaces what it drew before. */
+export class PredictionRenderer extends Panel implements IRenderMime.IRenderer {
+  constructor(private readonly _trans: TranslationBundle) {
+    super();
+    this.addClass('jp-SurferRenderer');
+  }
+
+  renderModel(model: IRenderMime.IMimeModel): Promise<void> {
+    for (const old of [...this.widgets]) {
+      old.dispose();
+    }
+    const prediction = readPrediction(model.data[PREDICTION_MIME_TYPE], OWN_VERSION, this._trans);
+    this.addWidget(new PredictionBody(prediction, this._trans));
+    return Promise.resolve();
+  }
+}
+
+export const outputPlugin: JupyterFrontEndPlugin<void> = {
+  id: 'surfer-lab:output',
+  description: 'Draws predictions in the output of cells.',
+  autoStart: true,
+  requires: [IRenderMimeRegistry],
+  optional: [ITranslator],
+  activate: (
+    _app: JupyterFrontEnd,
+    rendermime: IRenderMimeRegistry,
+    translator: ITranslator | null
+  ) => {
+    const trans = (translator ?? nullTranslator).load(TRANSLATION_DOMAIN);
+    rendermime.addFactory(
+      {
+        safe: true, // text nodes only: nothing in a prediction is executed or parsed as markup
+        mimeTypes: [PREDICTION_MIME_TYPE],
+        createRenderer: () => new PredictionRenderer(trans)
+      },
+      RANK
+    );
+  }
+};

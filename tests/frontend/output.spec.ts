@@ -1,0 +1,149 @@
+// What is drawn below a cell, and what is said when it cannot be drawn?
+
+import { MimeModel } from '@jupyterlab/rendermime';
+import { nullTranslator } from '@jupyterlab/translation';
+import type { ReadonlyPartialJSONObject } from '@lumino/coreutils';
+
+import type { ViewModel } from '../../src/generated/view_model';
+import { PredictionRenderer } from '../../src/panels/output';
+import { readPrediction } from '../../src/panels/output/model';
+import { PREDICTION_MIME_TYPE } from '../../src/tokens';
+import { OWN_VERSION } from '../../src/version';
+import { gpuRow, prediction } from './prediction';
+
+const trans = nullTranslator.load('');
+
+async function drawn(data: unknown): Promise<HTMLElement> {
+  const renderer = new PredictionRenderer(trans);
+  await renderer.renderModel(
+    new MimeModel({ data: { [PREDICTION_MIME_TYPE]: data } as ReadonlyPartialJSONObject })
+  );
+  return renderer.node;
+}
+
+const gpuNames = (node: HTMLElement): (string | null | undefined)[] =>
+  [...node.querySelectorAll('.jp-SurferOutput-gpus tbody th')].map(
+    cell => cell.firstChild?.textContent
+  );
+
+describe('a prediction', () => {
+  it('begins with its sentences', async () => {
+    const sentences = [
+      { role: 'step', label: '', text: 'Training step: 126 ms.' },
+      { role: 'fastest', label: 'Fastest', text: 'H100, 20 ms.' }
+    ] satisfies ViewModel['sentences'];
+    const node = await drawn(prediction({ sentences }));
+    const texts = [...node.querySelectorAll('.jp-SurferOutput-sentence')].map(
+      one => one.textContent
+    );
+    expect(texts).toEqual(['Training step: 126 ms.', 'Fastest: H100, 20 ms.']);
+  });
+
+  it('shows the short list, and all GPUs on the button', async () => {
+    const node = await drawn(prediction());
+    const button = node.querySelector('button');
+    expect(gpuNames(node)).toEqual(['A100 SXM4 80GB']);
+    button?.click();
+    expect(gpuNames(node)).toEqual(['A100 SXM4 80GB', 'Tesla V100']);
+    expect(button?.getAttribute('aria-expanded')).toBe('true');
+    button?.click();
+    expect(gpuNames(node)).toEqual(['A100 SXM4 80GB']);
+  });
+
+  it('has no button when the short list holds all', async () => {
+    const node = await drawn(prediction({ rows: [gpuRow('L4', '90 ms')], shortlist: ['L4'] }));
+    expect(node.querySelector('button')).toBeNull();
+  });
+
+  it('shows a range beside its step time', async () => {
+    const node = await drawn(prediction());
+    expect(node.querySelector('.jp-SurferOutput-gpus')?.textContent).toContain('50 ms40 to 60 ms');
+  });
+
+  it('marks the row of the recorded GPU in words', async () => {
+    const node = await drawn(prediction({ shortlist: ['Tesla V100'] }));
+    expect(node.querySelector('.jp-SurferTable-marked')?.textContent).toContain('recorded here');
+  });
+
+  it('draws names of a trace as text, whatever they hold', async () => {
+    const hostile = '<img src=x onerror="alert(1)"><script>alert(1)</script>';
+    const node = await drawn(
+      prediction({
+        sentences: [{ role: 'step', label: hostile, text: hostile }],
+        rows: [gpuRow(hostile, hostile)],
+        shortlist: [hostile],
+        warnings: [hostile],
+        focus: hostile
+      })
+    );
+    expect(node.querySelector('img, script')).toBeNull();
+    expect(node.textContent).toContain(hostile);
+  });
+
+  it('replaces what it drew when it is drawn again', async () => {
+    const renderer = new PredictionRenderer(trans);
+    for (const text of ['first', 'second']) {
+      const data = {
+        [PREDICTION_MIME_TYPE]: prediction({ sentences: [{ role: 'step', label: '', text }] })
+      };
+      await renderer.renderModel(
+        new MimeModel({ data: data as unknown as ReadonlyPartialJSONObject })
+      );
+    }
+    expect(renderer.node.textContent).toContain('second');
+    expect(renderer.node.textContent).not.toContain('first');
+  });
+
+  it('gives every table a caption and every column a heading', async () => {
+    const node = await drawn(prediction());
+    for (const table of node.querySelectorAll('table')) {
+      expect(table.caption?.textContent).toBeTruthy();
+      expect([...(table.tHead?.rows[0]?.cells ?? [])].every(cell => cell.scope === 'col')).toBe(
+        true
+      );
+    }
+  });
+});
+
+describe('reading', () => {
+  it.each([null, 3, 'text', [], {}, { schema_version: '1' }])(
+    'refuses %p with what to do',
+    async data => {
+      const node = await drawn(data);
+      expect(node.querySelector('[role=alert]')?.textContent).toContain('Run the cell again');
+    }
+  );
+
+  it('refuses another schema and names both versions', () => {
+    const read = readPrediction(
+      { ...prediction(), schema_version: 99, version: '9.1.0' },
+      '0.1.0',
+      trans
+    );
+    expect(read.kind).toBe('unreadable');
+    expect(read.kind === 'unreadable' && read.reason).toMatch(/9\.1\.0.*0\.1\.0/);
+  });
+
+  it.each(['rows', 'sentences', 'shortlist', 'warnings', 'operations'])(
+    'refuses a prediction without %s',
+    name => {
+      const damaged = { ...prediction(), [name]: undefined };
+      expect(readPrediction(damaged, OWN_VERSION, trans).kind).toBe('unreadable');
+    }
+  );
+
+  it('refuses a row without its numbers', () => {
+    const damaged = { ...prediction(), rows: [{ gpu: 'L4' }] };
+    expect(readPrediction(damaged, OWN_VERSION, trans).kind).toBe('unreadable');
+  });
+
+  it('says when kernel and front end differ, and still draws', () => {
+    const read = readPrediction(prediction({ version: '0.0.9' }), '0.1.0', trans);
+    expect(read.kind === 'readable' && read.note).toMatch(/0\.0\.9.*0\.1\.0/);
+  });
+
+  it('says nothing about versions when they agree', () => {
+    const read = readPrediction(prediction({ version: OWN_VERSION }), OWN_VERSION, trans);
+    expect(read.kind === 'readable' && read.note).toBe('');
+  });
+});

@@ -1,0 +1,95 @@
+// A prediction as the kernel sends it, small: two GPUs, one operation. Tests change what they are about.
+
+import type { GpuRow, Quantity, ViewModel } from '../../src/generated/view_model';
+
+export function quantity(text: string, range = ''): Quantity {
+  return { text, unit: 'ms', range_text: range };
+}
+
+export function gpuRow(gpu: string, step: string, changes: Partial<GpuRow> = {}): GpuRow {
+  return {
+    gpu,
+    vendor: 'NVIDIA',
+    architecture: 'Ampere',
+    release_year: 2020,
+    is_origin: false,
+    memory: quantity('80 GB'),
+    peak: quantity('10 GB'),
+    verdict: 'fits',
+    step: quantity(step, '40 to 60 ms'),
+    busy: quantity(step),
+    faster: quantity('2.0x faster'),
+    samples_per_s: quantity('640'),
+    usd_per_hour: quantity('$1.50'),
+    usd_per_1000_steps: quantity('$0.02'),
+    price_note: 'median of 3 offers',
+    price_as_of: '2025-01-01',
+    price_source: 'offers',
+    epoch: quantity('–'),
+    usd_per_epoch: quantity('–'),
+    cell: quantity('–'),
+    usd_per_cell: quantity('–'),
+    bound: 'compute bound',
+    parts: [],
+    methods: [],
+    methods_text: 'wave scaling 100 %',
+    ...changes
+  };
+}
+
+export function prediction(changes: Partial<ViewModel> = {}): ViewModel {
+  return {
+    schema_version: 1,
+    name: 'step',
+    title: 'Training step',
+    sentences: [{ role: 'step', label: '', text: 'Training step: 126 ms on your Tesla V100.' }],
+    here: null,
+    choices: [],
+    rows: [gpuRow('A100 SXM4 80GB', '50 ms'), gpuRow('Tesla V100', '126 ms', { is_origin: true })],
+    shortlist: ['A100 SXM4 80GB'],
+    shows_all: false,
+    focus: 'A100 SXM4 80GB',
+    operations: [
+      {
+        name: 'aten::convolution',
+        phase: 'forward',
+        calls_text: '53 calls',
+        here: quantity('30 ms'),
+        share: 0.3,
+        share_text: '30 %',
+        source: '',
+        module: '',
+        note: '',
+        on: [
+          {
+            time: quantity('12 ms'),
+            share: 0.3,
+            share_text: '30 %',
+            faster_text: '',
+            limit: 'compute',
+            method: 'wave scaling'
+          },
+          {
+            time: quantity('30 ms'),
+            share: 0.3,
+            share_text: '30 %',
+            faster_text: '',
+            limit: 'compute',
+            method: 'measured'
+          }
+        ]
+      }
+    ],
+    families: [],
+    phases: [],
+    figures: [],
+    warnings: [],
+    assumptions: [],
+    range_note: 'Ranges hold 80 % of measured cases.',
+    price_note: '',
+    environment: {},
+    command: 'surfer predict trace.json',
+    version: '0.1.0',
+    ...changes
+  };
+}
