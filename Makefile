@@ -86,7 +86,7 @@ $(LABEXTENSION): $(ENVIRONMENT) $(NODE_PACKAGES) $(FRONT_END)
 $(WHEEL): $(ENVIRONMENT) $(NODE_PACKAGES) $(FRONT_END) $(PACKAGE)
 	@rm -rf dist surfer_lab/labextension && mkdir -p dist out
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m build --wheel --no-isolation > out/wheel.log 2>&1 || { cat out/wheel.log; exit 1; }
-	@touch $@
+	@touch $(NODE_PACKAGES) $@ # npm touched package-lock.json
 
 $(WHEEL_ENVIRONMENT): $(WHEEL) ci/constraints.txt ci/environment.sh
 	@PYTHON="$(PYTHON)" ci/environment.sh $(LAB_VENV) --force-reinstall-of surfer-lab dist/*.whl jupyterlab ipykernel

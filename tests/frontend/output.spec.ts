@@ -9,7 +9,7 @@ import { PredictionRenderer } from '../../src/panels/output';
 import { readPrediction } from '../../src/panels/output/model';
 import { PREDICTION_MIME_TYPE } from '../../src/tokens';
 import { OWN_VERSION } from '../../src/version';
-import { gpuRow, prediction } from './prediction';
+import { gpuRow, prediction, quantity } from './prediction';
 
 const trans = nullTranslator.load('');
 
@@ -58,6 +58,30 @@ describe('a prediction', () => {
   it('shows a range beside its step time', async () => {
     const node = await drawn(prediction());
     expect(node.querySelector('.jp-SurferOutput-gpus')?.textContent).toContain('50 ms40 to 60 ms');
+  });
+
+  it('leaves out a column that no row has anything for', async () => {
+    const headings = (node: HTMLElement): (string | null)[] =>
+      [...node.querySelectorAll('.jp-SurferOutput-gpus thead th')].map(cell => cell.textContent);
+    expect(headings(await drawn(prediction()))).not.toContain('Samples/s');
+    const rows = [gpuRow('L4', '90 ms', { samples_per_s: quantity('640') })];
+    expect(headings(await drawn(prediction({ rows, shortlist: ['L4'] })))).toContain('Samples/s');
+  });
+
+  it('shows an operation on the GPU in focus, with what limits it and how it was obtained', async () => {
+    const row = (await drawn(prediction())).querySelector('.jp-SurferOutput-operations tbody tr');
+    const texts = [...(row?.querySelectorAll('th, td') ?? [])].map(
+      cell => cell.firstChild?.textContent
+    );
+    expect(texts).toEqual([
+      'aten::convolution',
+      'forward',
+      '30 ms',
+      '30 %',
+      '12 ms',
+      'compute',
+      'wave scaling'
+    ]);
   });
 
   it('marks the row of the recorded GPU in words', async () => {

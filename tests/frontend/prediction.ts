@@ -12,27 +12,19 @@ export function gpuRow(gpu: string, step: string, changes: Partial<GpuRow> = {})
     vendor: 'NVIDIA',
     architecture: 'Ampere',
     release_year: 2020,
-    is_origin: false,
     memory: quantity('80 GB'),
-    peak: quantity('10 GB'),
+    memory_note: '10 GB needed',
     verdict: 'fits',
     step: quantity(step, '40 to 60 ms'),
     busy: quantity(step),
     faster: quantity('2.0x faster'),
-    samples_per_s: quantity('640'),
     usd_per_hour: quantity('$1.50'),
     usd_per_1000_steps: quantity('$0.02'),
-    price_note: 'median of 3 offers',
-    price_as_of: '2025-01-01',
-    price_source: 'offers',
-    epoch: quantity('–'),
-    usd_per_epoch: quantity('–'),
-    cell: quantity('–'),
-    usd_per_cell: quantity('–'),
     bound: 'compute bound',
-    parts: [],
-    methods: [],
+    parts_ms: [],
+    methods: {},
     methods_text: 'wave scaling 100 %',
+    price_note: 'median of 3 offers',
     ...changes
   };
 }
@@ -53,36 +45,24 @@ export function prediction(changes: Partial<ViewModel> = {}): ViewModel {
       {
         name: 'aten::convolution',
         phase: 'forward',
-        calls_text: '53 calls',
+        launches_text: '53 launches',
         here: quantity('30 ms'),
         share: 0.3,
         share_text: '30 %',
-        source: '',
-        module: '',
-        note: '',
-        on: [
-          {
-            time: quantity('12 ms'),
-            share: 0.3,
-            share_text: '30 %',
-            faster_text: '',
-            limit: 'compute',
-            method: 'wave scaling'
-          },
-          {
-            time: quantity('30 ms'),
-            share: 0.3,
-            share_text: '30 %',
-            faster_text: '',
-            limit: 'compute',
-            method: 'measured'
-          }
-        ]
+        on_ms: [12, 30],
+        on_text: ['12 ms', '30 ms'],
+        on_range: ['10 to 14 ms', ''],
+        on_share_text: ['30 %', '30 %'],
+        on_limit: [0, 0],
+        on_method: [0, 1]
       }
     ],
     families: [],
     phases: [],
     figures: [],
+    part_labels: [],
+    limit_labels: ['compute'],
+    method_labels: ['wave scaling', 'measured'],
     warnings: [],
     assumptions: [],
     range_note: 'Ranges hold 80 % of measured cases.',

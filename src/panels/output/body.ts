@@ -8,6 +8,8 @@ import { table } from '../../components/table';
 import type { GpuRow, OperationRow, Quantity, ViewModel } from '../../generated/view_model';
 import type { ICell, IColumn, IReadable, IUnreadable } from '../../tokens';
 
+const UNKNOWN = '–';
+
 /** Draws one prediction; the GPU table starts with the short list and opens to all on a button. */
 export class PredictionBody extends Widget {
   constructor(prediction: IReadable | IUnreadable, trans: TranslationBundle) {
@@ -76,7 +78,12 @@ export class PredictionBody extends Widget {
       ? view.rows
       : view.rows.filter(row => view.shortlist.includes(row.gpu));
     this._gpus.replaceChildren(
-      table(trans.__('One step on each GPU'), gpuColumns(trans), rows, row => row.is_origin)
+      table(
+        trans.__('One step on each GPU'),
+        gpuColumns(trans, view.rows),
+        rows,
+        row => row.is_origin === true
+      )
     );
     if (this._button) {
       this._button.textContent = this._showsAll
@@ -108,62 +115,74 @@ function sentenceElement(sentence: ViewModel['sentences'][number]): HTMLElement 
   return made;
 }
 
-function quantityCell(quantity: Quantity, detail = quantity.range_text): ICell {
-  return detail ? { text: quantity.text, detail } : { text: quantity.text };
+// Not known and not sent are the same to a reader: an en dash, never a zero.
+function quantityCell(quantity: Quantity | null | undefined, detail = quantity?.range_text): ICell {
+  const text = quantity?.text ?? UNKNOWN;
+  return detail ? { text, detail } : { text };
 }
 
-function gpuColumns(trans: TranslationBundle): IColumn<GpuRow>[] {
-  const quantity = (label: string, of: (row: GpuRow) => Quantity): IColumn<GpuRow> => ({
+function gpuColumns(trans: TranslationBundle, rows: readonly GpuRow[]): IColumn<GpuRow>[] {
+  const quantity = (
+    label: string,
+    of: (row: GpuRow) => Quantity | null | undefined,
+    detail?: (row: GpuRow) => string | undefined
+  ): IColumn<GpuRow> => ({
     label,
     isNumber: true,
-    cell: row => quantityCell(of(row))
+    cell: row => quantityCell(of(row), detail?.(row))
   });
-  return [
+  const columns: IColumn<GpuRow>[] = [
     {
       label: trans.__('GPU'),
       cell: row =>
         row.is_origin ? { text: row.gpu, detail: trans.__('recorded here') } : { text: row.gpu }
     },
     quantity(trans.__('Step'), row => row.step),
-    { label: trans.__('Against here'), isNumber: true, cell: row => ({ text: row.faster.text }) },
+    quantity(trans.__('Against here'), row => row.faster),
     quantity(trans.__('Samples/s'), row => row.samples_per_s),
-    {
-      label: trans.__('Price'),
-      isNumber: true,
-      cell: row => quantityCell(row.usd_per_hour, row.price_note)
-    },
+    quantity(
+      trans.__('Price'),
+      row => row.usd_per_hour,
+      row => row.price_note
+    ),
     quantity(trans.__('1,000 steps'), row => row.usd_per_1000_steps),
-    {
-      label: trans.__('Memory'),
-      isNumber: true,
-      cell: row => ({
-        text: trans.__('%1 of %2', row.peak.text, row.memory.text),
-        detail: row.verdict
-      })
-    },
+    quantity(trans.__('This cell'), row => row.cell),
+    quantity(
+      trans.__('Memory'),
+      row => row.memory,
+      row => (row.memory_note ? `${row.verdict}: ${row.memory_note}` : row.verdict)
+    ),
     { label: trans.__('Bound by'), cell: row => ({ text: row.bound }) }
   ];
+  // A column that no row has anything for is left out (samples without a batch size, a cell without a loop).
+  return columns.filter(column => rows.some(row => ![UNKNOWN, ''].includes(column.cell(row).text)));
 }
 
 function operationColumns(trans: TranslationBundle, view: ViewModel): IColumn<OperationRow>[] {
   const focus = view.rows.findIndex(row => row.gpu === view.focus);
   const columns: IColumn<OperationRow>[] = [
-    { label: trans.__('Operation'), cell: row => ({ text: row.name, detail: row.calls_text }) },
+    { label: trans.__('Operation'), cell: row => ({ text: row.name, detail: row.launches_text }) },
     { label: trans.__('Phase'), cell: row => ({ text: row.phase }) },
     { label: trans.__('Here'), isNumber: true, cell: row => ({ text: row.here.text }) },
     { label: trans.__('Share'), isNumber: true, cell: row => ({ text: row.share_text }) }
   ];
   if (focus >= 0) {
+    const named = (labels: readonly string[], index: number | undefined): string =>
+      labels[index ?? -1] ?? UNKNOWN;
     columns.push(
       {
         label: view.focus,
         isNumber: true,
-        cell: row => ({
-          text: row.on[focus]?.time.text ?? '–',
-          detail: row.on[focus]?.method ?? ''
-        })
+        cell: row => ({ text: row.on_text[focus] ?? UNKNOWN, detail: row.on_range[focus] ?? '' })
       },
-      { label: trans.__('Limited by'), cell: row => ({ text: row.on[focus]?.limit ?? '–' }) }
+      {
+        label: trans.__('Limited by'),
+        cell: row => ({ text: named(view.limit_labels, row.on_limit[focus]) })
+      },
+      {
+        label: trans.__('Predicted by'),
+        cell: row => ({ text: named(view.method_labels, row.on_method[focus]) })
+      }
     );
   }
   return columns;

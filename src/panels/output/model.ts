@@ -39,28 +39,35 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-// Only what is drawn is looked at: lists must be lists, so that a damaged notebook gives a sentence, not an exception.
+// What is drawn must be there, so that a damaged notebook gives a sentence and not an exception.
 function hasShape(data: Record<string, unknown>): data is Record<string, unknown> & ViewModel {
-  const lists = ['sentences', 'rows', 'shortlist', 'warnings', 'operations'];
   return (
-    lists.every(name => Array.isArray(data[name])) && rowsHaveQuantities(data['rows'] as unknown[])
+    LISTS.every(name => Array.isArray(data[name])) &&
+    (data['rows'] as unknown[]).every(
+      row => isRecord(row) && QUANTITIES.every(name => isQuantity(row[name]))
+    ) &&
+    (data['operations'] as unknown[]).every(
+      row =>
+        isRecord(row) &&
+        isQuantity(row['here']) &&
+        ON_EACH_GPU.every(name => Array.isArray(row[name]))
+    )
   );
 }
 
-const QUANTITIES = [
-  'step',
-  'faster',
-  'samples_per_s',
-  'usd_per_hour',
-  'usd_per_1000_steps',
-  'peak',
-  'memory'
+const LISTS = [
+  'sentences',
+  'rows',
+  'shortlist',
+  'warnings',
+  'assumptions',
+  'operations',
+  'limit_labels',
+  'method_labels'
 ];
+const QUANTITIES = ['step', 'faster', 'usd_per_hour', 'usd_per_1000_steps', 'memory'];
+const ON_EACH_GPU = ['on_text', 'on_range', 'on_limit', 'on_method'];
 
-function rowsHaveQuantities(rows: unknown[]): boolean {
-  return rows.every(
-    row =>
-      isRecord(row) &&
-      QUANTITIES.every(name => isRecord(row[name]) && typeof row[name]['text'] === 'string')
-  );
+function isQuantity(value: unknown): boolean {
+  return isRecord(value) && typeof value['text'] === 'string';
 }
