@@ -1,0 +1,135 @@
+"""How does a test drive JupyterLab? `LabServer` is one running server, `LabPage` one page of a browser in it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.request import urlopen
+
+import nbformat
+from playwright.sync_api import Locator, Page
+
+START_LIMIT_S = 90
+CELLS_LIMIT_MS = 240_000
+
+_OPEN_NOTEBOOK = """async path => {
+    const app = window.jupyterapp;
+    await app.restored;
+    const panel = await app.commands.execute('docmanager:open', { path });
+    await panel.context.ready;
+    await panel.sessionContext.ready;
+    await panel.sessionContext.session.kernel.info;
+}"""
+_RUN_COMMAND = "([id, options]) => window.jupyterapp.commands.execute(id, options)"
+
+
+@dataclass(frozen=True)
+class LabServer:
+    """A JupyterLab server of the tests: `url` without a closing slash, `root` the folder it serves."""
+
+    url: str
+    root: Path
+
+    def add_notebook(self, name: str, cells: Sequence[nbformat.NotebookNode]) -> str:
+        """Write a Python notebook of these cells into the served folder and return its path there."""
+        kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+        notebook = nbformat.v4.new_notebook(cells=list(cells), metadata={"kernelspec": kernel})
+        nbformat.write(notebook, self.root / name)
+        return name
+
+
+@contextlib.contextmanager
+def serving(python: Path, folder: Path) -> Iterator[LabServer]:
+    """A JupyterLab run by `python`: settings of its own below `folder`, only its own programs on PATH."""
+    root = folder / "notebooks"
+    root.mkdir()
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith(("JUPYTER", "PYTHON", "COVERAGE"))
+    }
+    environment |= {
+        "PATH": str(python.parent),
+        "HOME": str(folder),
+        "IPYTHONDIR": str(folder / "ipython"),
+        "JUPYTER_PLATFORM_DIRS": "1",
+        "JUPYTER_CONFIG_DIR": str(folder / "config"),
+        "JUPYTER_DATA_DIR": str(folder / "data"),
+        "JUPYTER_RUNTIME_DIR": str(folder / "runtime"),
+        "JUPYTERLAB_SETTINGS_DIR": str(folder / "settings"),
+        "JUPYTERLAB_WORKSPACES_DIR": str(folder / "workspaces"),
+    }
+    options = [
+        "--no-browser", "--allow-root", "--ip=127.0.0.1", "--port=0", "--IdentityProvider.token=",
+        "--expose-app-in-browser", f"--ServerApp.root_dir={root}", "--LabApp.news_url=None",
+    ]  # fmt: skip
+    log_path = folder / "server.log"
+    with log_path.open("wb") as log:
+        server = subprocess.Popen(
+            [str(python), "-m", "jupyterlab", *options], cwd=root, env=environment, stdout=log, stderr=log
+        )
+        try:
+            yield LabServer(url=_url_when_up(server, folder / "runtime", log_path), root=root)
+        finally:
+            server.terminate()
+            try:
+                server.wait(20)
+            except subprocess.TimeoutExpired:
+                server.kill()
+                server.wait()
+
+
+def _url_when_up(server: subprocess.Popen[bytes], runtime: Path, log_path: Path) -> str:
+    deadline = time.monotonic() + START_LIMIT_S
+    while time.monotonic() < deadline and server.poll() is None:
+        for facts in runtime.glob("jpserver-*.json"):
+            with contextlib.suppress(OSError, ValueError):
+                url = str(json.loads(facts.read_text(encoding="utf-8"))["url"]).rstrip("/")
+                with urlopen(f"{url}/api/status", timeout=5):
+                    return url
+        time.sleep(0.2)
+    raise RuntimeError(
+        f"JupyterLab did not start in {START_LIMIT_S} s:\n{log_path.read_text(encoding='utf-8')[-4000:]}"
+    )
+
+
+class LabPage:
+    """JupyterLab in one page, and what went wrong in it."""
+
+    def __init__(self, page: Page, server: LabServer) -> None:
+        self.page = page
+        self.server = server
+        self.errors: list[str] = []
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
+
+    def open(self) -> None:
+        """Load JupyterLab, empty."""
+        self.page.goto(f"{self.server.url}/lab?reset", wait_until="domcontentloaded")
+        self.page.wait_for_function("() => window.jupyterapp !== undefined", timeout=60_000)
+        self.page.evaluate("() => window.jupyterapp.restored")
+
+    def open_notebook(self, path: str) -> None:
+        """Open a notebook; on return its kernel answers."""
+        self.page.evaluate(_OPEN_NOTEBOOK, path)
+
+    def run_command(self, command: str, options: dict[str, Any] | None = None) -> Any:
+        """Run a command of JupyterLab and wait for its end."""
+        return self.page.evaluate(_RUN_COMMAND, [command, options or {}])
+
+    def run_all_cells(self) -> None:
+        """Run the open notebook and wait until its last cell has ended."""
+        self.page.set_default_timeout(CELLS_LIMIT_MS)
+        self.run_command("notebook:run-all-cells")
+
+    def has_plugin(self, plugin: str) -> bool:
+        """Whether a plugin is active."""
+        return bool(self.page.evaluate("id => window.jupyterapp.isPluginActivated(id)", plugin))
+
+    def outputs(self) -> Locator:
+        """Predictions drawn by our renderer in the open notebook."""
+        return self.page.locator(".jp-Notebook:visible .jp-SurferOutput")
