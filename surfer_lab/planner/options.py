@@ -1,0 +1,234 @@
+"""Which words may a user say to `predict`, and what do they mean? One vocabulary for magic, command line and Python.
+
+The table `PREDICT_FLAGS` is the vocabulary; the magic parses a line by it, the command line declares its options from
+it. A word that is not in it, or a value that cannot be meant, is refused with the nearest that can (OptionError).
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+import shlex
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Final
+
+from surfer_lab.errors import OptionError
+
+__all__ = [
+    "ALL_GPUS",
+    "PREDICT_FLAGS",
+    "Flag",
+    "Precision",
+    "PredictOptions",
+    "near_matches",
+    "parse_predict_line",
+    "predict_options",
+]
+
+ALL_GPUS: Final = "all"
+
+
+class Precision(Enum):
+    """Which arithmetic the step is predicted with."""
+
+    AS_RUN = "as-run"  # the same program with the same flags
+
+
+@dataclass(frozen=True, kw_only=True)
+class PredictOptions:
+    """What was asked for, checked; names of GPUs are looked up later, against the catalogue."""
+
+    on: tuple[str, ...] = ()  # empty: every GPU, a short list of them shown; (ALL_GPUS,): every GPU shown
+    origin: str | None = None  # `--from`
+    batch_size: int | None = None  # samples in the recorded step
+    precision: Precision = Precision.AS_RUN
+    host_factor: float = 1.0  # target host's launch speed against the recorded one: 2 = twice as fast
+    prices: Mapping[str, float] = field(default_factory=dict)  # GPU name as given -> USD per hour
+    spot: bool = False
+    dataset_size: int | None = None  # samples in an epoch
+    name: str | None = None
+
+    @property
+    def shows_all(self) -> bool:
+        """Whether every GPU is to be shown, not only the short list."""
+        return self.on == (ALL_GPUS,)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Flag:
+    """One word of the vocabulary. `metavar` is empty for a switch; `parse` gets the text after the word."""
+
+    word: str
+    field: str
+    metavar: str
+    help: str
+    parse: Callable[[str, str], object]
+
+    @property
+    def usage(self) -> str:
+        """The word with its value, as help prints it."""
+        return f"{self.word} {self.metavar}".rstrip()
+
+
+def near_matches(word: str, known: Iterable[str], *, count: int = 3) -> list[str]:
+    """Known words close to `word`, nearest first, whatever their case.
+
+    >>> near_matches("--batchsize", ["--batch-size", "--spot"])
+    ['--batch-size']
+    """
+    by_lower = {item.lower(): item for item in known}
+    return [by_lower[hit] for hit in difflib.get_close_matches(word.lower(), by_lower, n=count, cutoff=0.6)]
+
+
+def _names(word: str, text: str) -> tuple[str, ...]:
+    names = tuple(name.strip() for name in text.split(",") if name.strip())
+    if not names:
+        raise OptionError(f"{word} names no GPU", remedy=f'{word} "H100 SXM5,L4", or {word} all')
+    if any(name.lower() == ALL_GPUS for name in names):
+        return (ALL_GPUS,)
+    return names
+
+
+def _text(word: str, text: str) -> str:
+    if not text.strip():
+        raise OptionError(f"{word} has no value", remedy=f"{word} NAME")
+    return text.strip()
+
+
+def _count(word: str, text: str) -> int:
+    try:
+        value = int(text.replace("_", "").replace(",", ""))
+    except ValueError:
+        value = 0
+    if value < 1:
+        raise OptionError(f"{word} is {text!r}, not a whole number above 0", remedy=f"{word} 32")
+    return value
+
+
+def _factor(word: str, text: str) -> float:
+    value = _number(text)
+    if not value > 0:
+        raise OptionError(
+            f"{word} is {text!r}, not a number above 0", remedy=f"{word} 1.5 for a host 1.5 times as fast"
+        )
+    return value
+
+
+def _number(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        return -1.0
+    return value if math.isfinite(value) else -1.0
+
+
+def _prices(word: str, text: str) -> dict[str, float]:
+    prices: dict[str, float] = {}
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        name, equals, amount = part.rpartition("=")
+        value = _number(amount.strip().lstrip("$"))
+        if not equals or not name.strip() or value < 0:
+            raise OptionError(f"{word} has {part!r}, not GPU=USD_PER_HOUR", remedy=f'{word} "H100 SXM5=2.99"')
+        prices[name.strip()] = value
+    if not prices:
+        raise OptionError(f"{word} has no price", remedy=f'{word} "H100 SXM5=2.99"')
+    return prices
+
+
+def _precision(word: str, text: str) -> Precision:
+    try:
+        return Precision(text.strip().lower())
+    except ValueError:
+        known = ", ".join(precision.value for precision in Precision)
+        raise OptionError(f"{word} is {text!r}; known: {known}", remedy=f"{word} {Precision.AS_RUN.value}") from None
+
+
+def _switch(word: str, text: str) -> bool:
+    if text.strip():
+        raise OptionError(f"{word} takes no value, but {text.strip()!r} follows it", remedy=word)
+    return True
+
+
+PREDICT_FLAGS: Final = (
+    Flag(word="--on", field="on", metavar="GPU,...|all", parse=_names,
+         help="GPUs to predict for, by name or alias; without it, all, the most useful shown first."),
+    Flag(word="--from", field="origin", metavar="GPU", parse=_text,
+         help="GPU that the trace was recorded on, where it does not say so itself."),
+    Flag(word="--batch-size", field="batch_size", metavar="N", parse=_count,
+         help="Samples in the recorded step: gives samples per second and cost per epoch."),
+    Flag(word="--precision", field="precision", metavar="as-run", parse=_precision,
+         help="Arithmetic: as-run keeps the program's own flags."),
+    Flag(word="--host-factor", field="host_factor", metavar="F", parse=_factor,
+         help="Launch speed of the target's host against the recorded one (2 = twice as fast)."),
+    Flag(word="--price", field="prices", metavar="GPU=USD,...", parse=_prices,
+         help="Your own price per hour; wins over the bundled offers."),
+    Flag(word="--spot", field="spot", metavar="", parse=_switch,
+         help="Use interruptible (spot) prices instead of on-demand ones."),
+    Flag(word="--dataset-size", field="dataset_size", metavar="N", parse=_count,
+         help="Samples in an epoch: gives time and cost per epoch."),
+    Flag(word="--name", field="name", metavar="NAME", parse=_text,
+         help="Name of this prediction in the history and in reports."),
+)  # fmt: skip
+_BY_WORD: Final = {flag.word: flag for flag in PREDICT_FLAGS}
+_BY_FIELD: Final = {flag.field: flag for flag in PREDICT_FLAGS}
+
+
+def predict_options(texts: Mapping[str, str | Sequence[str] | None]) -> PredictOptions:
+    """Options from texts by field name, as the command line collects them; None and "" mean not given."""
+    values: dict[str, object] = {}
+    for name, text in texts.items():
+        joined = text if isinstance(text, str) or text is None else ",".join(text)
+        if joined is not None:
+            flag = _BY_FIELD[name]
+            values[name] = flag.parse(flag.word, joined)
+    return PredictOptions(**values)  # type: ignore[arg-type] # each parser returns its field's type; a test holds them together
+
+
+def parse_predict_line(line: str) -> PredictOptions:
+    """Options from the line after `%%predict`. Words after a flag belong to it, so names need no quotes.
+
+    >>> parse_predict_line("--on H100 SXM5, L4 --batch-size 32").on
+    ('H100 SXM5', 'L4')
+    """
+    try:
+        words = shlex.split(line)
+    except ValueError as error:
+        raise OptionError(f"the options cannot be read ({error})", remedy="close the quotes") from error
+    collected: dict[str, list[str]] = {}
+    current: list[str] | None = None
+    for word in words:
+        head, equals, tail = word.partition("=") if word.startswith("--") else (word, "", "")
+        if head.startswith("-") and not _is_number(head):
+            flag = _flag(head)
+            current = collected.setdefault(flag.field, [])
+            if current and flag.field != "prices":
+                raise OptionError(f"{flag.word} is given twice", remedy=f"{flag.usage} once")
+            if current:
+                current.append(",")
+            if equals:
+                current.append(tail)
+        elif current is None:
+            raise OptionError(f"{word!r} is no option of %%predict", remedy=_suggestion(word))
+        else:
+            current.append(word)
+    return predict_options({name: " ".join(words_of) for name, words_of in collected.items()})
+
+
+def _is_number(word: str) -> bool:
+    return word[1:2].isdigit() or word[1:2] == "."
+
+
+def _flag(word: str) -> Flag:
+    flag = _BY_WORD.get(word.lower())
+    if flag is None:
+        raise OptionError(f"{word} is no option of predict", remedy=_suggestion(word))
+    return flag
+
+
+def _suggestion(word: str) -> str:
+    near = near_matches("--" + word.lstrip("-"), _BY_WORD)
+    if near:
+        return "did you mean " + " or ".join(near) + "?"
+    return "one of " + ", ".join(_BY_WORD)

@@ -1,0 +1,50 @@
+"""What would the whole cell have taken and cost on another GPU?
+
+    there = rest + steps x step_there,   rest = cell - unprofiled steps x their time - profiled steps x theirs
+
+The rest (imports, data, compilation) is taken to be the host's and to stay.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from surfer_lab.trace.model import CellRecord, Trace
+from surfer_lab.units import NS_PER_HOUR
+
+__all__ = ["CellOutcome", "cell_outcome", "rest_of_cell_ns"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CellOutcome:
+    """The cell on one GPU, ns and USD; `usd` is None without a price."""
+
+    wall_ns: float
+    low_ns: float
+    high_ns: float
+    usd: float | None
+
+
+def rest_of_cell_ns(trace: Trace, cell: CellRecord) -> float:
+    """Time of the cell outside its steps, at least 0."""
+    plain_ns = cell.unprofiled_step_ns if cell.unprofiled_step_ns is not None else trace.step_ns
+    plain_count = max(0, cell.step_count - cell.profiled_step_count)
+    in_steps = plain_count * plain_ns + min(cell.profiled_step_count, cell.step_count) * trace.step_ns
+    return max(0.0, float(cell.wall_ns - in_steps))
+
+
+def cell_outcome(
+    trace: Trace, *, step_ns: float, low_ns: float, high_ns: float, usd_per_hour: float | None
+) -> CellOutcome | None:
+    """The recorded cell with its steps replaced by another GPU's; None where no cell with a loop was recorded."""
+    cell = trace.cell
+    if cell is None or cell.step_count < 2:
+        return None
+    rest = rest_of_cell_ns(trace, cell)
+    wall = rest + cell.step_count * step_ns
+    return CellOutcome(
+        wall_ns=wall,
+        low_ns=rest + cell.step_count * low_ns,
+        high_ns=rest + cell.step_count * high_ns,
+        usd=None if usd_per_hour is None else usd_per_hour * wall / NS_PER_HOUR,
+    )
