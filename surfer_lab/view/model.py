@@ -1,0 +1,249 @@
+"""What is a person shown? `ViewModel`: rows, figures, sentences and warnings, rounded and worded, ready for JSON.
+
+Every host (cell output, terminal, report, panel) draws this record and adds no number and no word of its own. Beside
+each wording stands the raw number in the unit named. Names that come from a trace are text, never markup.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Final
+
+from msgspec import Struct
+
+__all__ = [
+    "VIEW_SCHEMA_VERSION", "Choice", "Figure", "GpuRow", "GroupRow", "Here", "OperationRow", "Part",
+    "PartitionBar", "PartitionFigure", "Quantity", "RangeBar", "RangeFigure", "Role", "ScatterFigure", "ScatterPoint",
+    "Sentence", "TableTwin", "Verdict", "ViewModel",
+]  # fmt: skip
+
+VIEW_SCHEMA_VERSION: Final = 1
+
+
+class Role(Enum):
+    """What a sentence or a choice is about; hosts order and mark by it."""
+
+    STEP = "step"
+    BOUND = "bound"
+    FASTEST = "fastest"
+    CHEAPEST = "cheapest"
+    ADVICE = "advice"
+    CELL = "cell"
+    HERE = "here"
+    MEMORY = "memory"
+
+
+class Verdict(Enum):
+    """Whether the step fits into a card's memory."""
+
+    FITS = "fits"
+    TIGHT = "tight"
+    DOES_NOT_FIT = "does not fit"
+    UNKNOWN = "not known"
+
+
+class Quantity(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A number, worded. `value`, `low` and `high` are in `unit`; without a `value` it is not known and reads "–"."""
+
+    text: str
+    unit: str
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    range_text: str = ""
+
+
+class Sentence(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One sentence for people; `label` is its short lead ("Fastest")."""
+
+    role: Role
+    label: str
+    text: str
+
+
+class Part(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One part of the step's wall time."""
+
+    key: str
+    label: str
+    value_ms: float
+    share: float
+    text: str
+
+
+class Here(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The step as it was recorded."""
+
+    device: str
+    step: Quantity
+    busy: Quantity | None  # GPU busy time, where a GPU was recorded
+    how: str  # "median of 6 steps, by ProfilerStep marks"
+    is_gpu: bool
+    parts: list[Part]
+
+
+class GpuRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The step on one GPU. `parts_ms` follows `part_labels` of the ViewModel; `methods`: shares of GPU time, sum 1."""
+
+    gpu: str
+    vendor: str
+    architecture: str
+    release_year: int | None
+    memory: Quantity
+    verdict: Verdict
+    step: Quantity
+    busy: Quantity
+    faster: Quantity  # times as fast as recorded; worded with its direction
+    usd_per_hour: Quantity
+    usd_per_1000_steps: Quantity
+    bound: str
+    parts_ms: list[float]
+    methods: dict[str, float]
+    methods_text: str
+    is_origin: bool = False
+    memory_note: str = ""
+    samples_per_s: Quantity | None = None
+    price_note: str = ""
+    price_as_of: str = ""
+    price_source: str = ""
+    epoch: Quantity | None = None
+    usd_per_epoch: Quantity | None = None
+    cell: Quantity | None = None
+    usd_per_cell: Quantity | None = None
+
+
+class OperationRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One of the costliest groups of operations of a step; `on_*` have one entry a row of the ViewModel, same order.
+
+    `on_limit` and `on_method` index the ViewModel's `limit_labels` and `method_labels`.
+    """
+
+    name: str
+    phase: str
+    launches_text: str
+    here: Quantity
+    share: float  # of the GPU time here; on the first GPU, where nothing was measured
+    share_text: str
+    on_ms: list[float]
+    on_text: list[str]
+    on_range: list[str]
+    on_share_text: list[str]
+    on_limit: list[int]
+    on_method: list[int]
+    source: str = ""
+    module: str = ""
+    note: str = ""
+
+
+class GroupRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A share of the GPU time by some grouping."""
+
+    label: str
+    share: float
+    text: str
+
+
+class Choice(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One of the few GPUs to decide between."""
+
+    role: Role
+    label: str
+    gpu: str
+    headline: str
+    lines: list[str]
+
+
+class TableTwin(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A figure's numbers as a table."""
+
+    columns: list[str]
+    rows: list[list[str]]
+
+
+class RangeBar(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    label: str
+    value: float
+    low: float
+    high: float
+    text: str
+    note: str
+    is_origin: bool
+
+
+class RangeFigure(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="range", tag_field="kind"):
+    """Step time and its range by GPU, shortest first."""
+
+    title: str
+    description: str
+    unit: str
+    bars: list[RangeBar]
+    reference: float | None  # the recorded step, in the same unit
+    reference_label: str
+    table: TableTwin
+
+
+class PartitionBar(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    label: str
+    total_text: str
+    parts: list[Part]
+
+
+class PartitionFigure(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="partition", tag_field="kind"):
+    """Where the wall time of a step goes, here and on a few GPUs."""
+
+    title: str
+    description: str
+    bars: list[PartitionBar]
+    table: TableTwin
+
+
+class ScatterPoint(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    label: str
+    x: float
+    y: float
+    text: str
+    on_front: bool
+    is_origin: bool
+
+
+class ScatterFigure(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="scatter", tag_field="kind"):
+    """Cost against time; the front are GPUs that none beats in both."""
+
+    title: str
+    description: str
+    x_label: str
+    y_label: str
+    points: list[ScatterPoint]
+    table: TableTwin
+
+
+Figure = RangeFigure | PartitionFigure | ScatterFigure
+
+
+class ViewModel(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Everything shown of one prediction. `rows` is in order of step time; `shortlist` and `focus` name rows."""
+
+    schema_version: int
+    name: str
+    title: str
+    sentences: list[Sentence]
+    here: Here | None
+    choices: list[Choice]
+    rows: list[GpuRow]
+    shortlist: list[str]
+    shows_all: bool
+    focus: str
+    operations: list[OperationRow]
+    families: list[GroupRow]
+    phases: list[GroupRow]
+    figures: list[Figure]
+    part_labels: list[str]
+    limit_labels: list[str]
+    method_labels: list[str]
+    warnings: list[str]
+    assumptions: list[str]
+    range_note: str
+    price_note: str
+    environment: dict[str, str]
+    command: str
+    version: str
