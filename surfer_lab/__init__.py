@@ -10,6 +10,7 @@ True
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -37,8 +38,6 @@ def __getattr__(name: str) -> object:
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module  # kept out of the module's names
-
     value: object = getattr(import_module(home), _NAMES_THERE.get(name, name))
     globals()[name] = value
     return value
@@ -50,16 +49,12 @@ def __dir__() -> list[str]:
 
 def load_ipython_extension(shell: InteractiveShell) -> None:
     """`%load_ext surfer_lab`: register `%%predict` and `%surfer` with this shell."""
-    from surfer_lab.magic import load_ipython_extension as load
-
-    load(shell)
+    import_module("surfer_lab.magic").load_ipython_extension(shell)
 
 
 def unload_ipython_extension(shell: InteractiveShell) -> None:
     """`%unload_ext surfer_lab`: take the magics away again."""
-    from surfer_lab.magic import unload_ipython_extension as unload
-
-    unload(shell)
+    import_module("surfer_lab.magic").unload_ipython_extension(shell)
 
 
 def _jupyter_labextension_paths() -> list[dict[str, str]]:

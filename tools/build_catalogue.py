@@ -120,6 +120,7 @@ KINDS: Final[tuple[tuple[str, Callable[[Row], bool]], ...]] = (
     ("data_sheet", lambda row: "equals the data-sheet value" in row["note"]),
     ("doubtful", lambda row: "file named h200" in row["note"]),
     ("doubtful", lambda row: "low for HBM3" in row["note"]),
+    ("doubtful", lambda row: row["gpu"] == "RTX 4090" and "only 33 MB touched" in row["note"]),  # fits its 72 MB of L2
     ("doubtful", lambda row: row["dtype"] == "fp16" and "fp16 may use fp16 accumulate" in row["note"]),
     ("search", lambda row: "search over shapes" in row["how_measured"] or "mamf-finder" in row["how_measured"]),
     ("search", lambda row: "vendor max-achievable" in row["how_measured"]),

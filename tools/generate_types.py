@@ -17,9 +17,7 @@ from surfer_lab.view.schema import SCHEMA_FILE, schema_text
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 TYPES_FILE: Final = ROOT / "src" / "generated" / "view_model.ts"
-BANNER: Final = (
-    "// Generated from surfer_lab/view/schema.json by tools.generate_types: change surfer_lab/view/model.py."
-)
+BANNER: Final = "// Made from surfer_lab/view/schema.json by tools.generate_types; change surfer_lab/view/model.py."
 
 
 def types_text(schema: str) -> str:

@@ -1,4 +1,4 @@
-// Generated from surfer_lab/view/schema.json by tools.generate_types: change surfer_lab/view/model.py.
+// Made from surfer_lab/view/schema.json by tools.generate_types; change surfer_lab/view/model.py.
 
 /**
  * What a sentence or a choice is about; hosts order and mark by it.
