@@ -1,7 +1,7 @@
 """One GPU as the rest of the package sees it: a frozen record of facts, each with its source.
 
 Peak rates are what the vendor states, sustained rates what was measured; they are kept apart because what limits
-a transfer to an unseen GPU is the sustained one. Nothing here computes: `catalog` reads the rows, `limits` has the SM's.
+a transfer to an unseen GPU is the sustained one. Nothing here computes; `catalog` reads the rows, `limits` the SM's.
 """
 
 from __future__ import annotations
