@@ -1,0 +1,1 @@
+"""models: one file a reference model."""
