@@ -210,11 +210,11 @@ def measurement(row: Row) -> Row:
 
 
 def as_of_date(text: str) -> str:
-    """A date that sorts: "2025-03-07", "2026-Q1"; empty where the copy carries none."""
+    """A date that sorts: "2025-03-07", the quarter's last month "2026-03"; empty where the copy carries none."""
     if found := re.match(r"\d{4}-\d{2}-\d{2}", text):
         return found.group()
     if found := re.match(r"Q([1-4]) (\d{4})", text):
-        return f"{found.group(2)}-Q{found.group(1)}"
+        return f"{found.group(2)}-{3 * int(found.group(1)):02}"
     return ""
 
 
