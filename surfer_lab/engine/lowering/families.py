@@ -151,7 +151,7 @@ FAMILY_TRAITS: Final[dict[Family, FamilyTraits]] = {
         ),
         _MOVING,
     ),
-    Family.SORT: FamilyTraits(memory_bound=False),
+    Family.SORT: FamilyTraits(),
     Family.FFT: FamilyTraits(kernel_varying=True),
     Family.LINALG: FamilyTraits(kernel_varying=True, memory_bound=False),
     Family.OTHER: FamilyTraits(memory_bound=False),
