@@ -19,12 +19,13 @@ Pure: tables and arithmetic, no torch, no files.
 from surfer_lab.engine.lowering.families import FAMILY_TRAITS, Family, FamilyTraits, Fusion, traits
 from surfer_lab.engine.lowering.identity import KernelIdentity, Library, Tile
 from surfer_lab.engine.lowering.kernel_identity import classify_kernel
+from surfer_lab.engine.lowering.kernel_lowering import lower_kernels
 from surfer_lab.engine.lowering.op_lowering import lower
 from surfer_lab.engine.lowering.op_table import lower_op
 from surfer_lab.engine.lowering.work import UNKNOWN, Gemm, KernelWork, Lowered, Role, Source, Tf32Switch, rate_class_on
 
 __all__ = [
     "FAMILY_TRAITS", "UNKNOWN", "Family", "FamilyTraits", "Fusion", "Gemm", "KernelIdentity", "KernelWork", "Library",
-    "Lowered", "Role", "Source", "Tf32Switch", "Tile", "classify_kernel", "lower", "lower_op", "rate_class_on",
-    "traits",
+    "Lowered", "Role", "Source", "Tf32Switch", "Tile", "classify_kernel", "lower", "lower_kernels", "lower_op",
+    "rate_class_on", "traits",
 ]  # fmt: skip

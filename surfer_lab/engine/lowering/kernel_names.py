@@ -2,8 +2,8 @@
 
 Kernels are named by convention, not by contract: each block names the library whose convention it is. Patterns are
 searched anywhere in the name, case as written (folding it makes LAMB of lambda), so that they hold for demangled
-templates, for mangled symbols and for the cut-off names that some recorders leave. Specific blocks stand before generic ones: PyTorch's elementwise templates
-hold the names of what they apply, so they come last.
+templates, for mangled symbols and for the cut-off names that some recorders leave. Specific blocks stand before generic
+ones: PyTorch's elementwise templates hold the names of what they apply, so they come last.
 """
 
 from __future__ import annotations
