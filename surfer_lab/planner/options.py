@@ -23,6 +23,7 @@ __all__ = [
     "Precision",
     "PredictOptions",
     "near_matches",
+    "options_line",
     "parse_predict_line",
     "predict_options",
 ]
@@ -228,7 +229,35 @@ def _flag(word: str) -> Flag:
 
 
 def _suggestion(word: str) -> str:
-    near = near_matches("--" + word.lstrip("-"), _BY_WORD)
+    near = near_matches(word.lstrip("-"), [flag.word.lstrip("-") for flag in PREDICT_FLAGS])
     if near:
-        return "did you mean " + " or ".join(near) + "?"
+        return "did you mean " + " or ".join(f"--{bare}" for bare in near) + "?"
     return "one of " + ", ".join(_BY_WORD)
+
+
+def options_line(options: PredictOptions) -> str:
+    """The options as they would be typed, those at their default left out: what makes a prediction again.
+
+    >>> options_line(PredictOptions(on=("H100 SXM5", "L4"), batch_size=32, spot=True))
+    "--on 'H100 SXM5,L4' --batch-size 32 --spot"
+    """
+    default = PredictOptions()
+    words = []
+    for flag in PREDICT_FLAGS:
+        value = getattr(options, flag.field)
+        if value == getattr(default, flag.field):
+            continue
+        words.append(flag.word)
+        if flag.metavar:
+            words.append(shlex.quote(_typed(value)))
+    return " ".join(words)
+
+
+def _typed(value: object) -> str:
+    if isinstance(value, Mapping):
+        return ",".join(f"{name}={amount:g}" for name, amount in value.items())
+    if isinstance(value, tuple):
+        return ",".join(value)
+    if isinstance(value, Enum):
+        return str(value.value)
+    return f"{value:g}" if isinstance(value, float) else str(value)
