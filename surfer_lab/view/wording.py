@@ -14,6 +14,7 @@ from typing import Final
 from surfer_lab.engine.estimate import Limit, Method
 from surfer_lab.planner.advice import Bound
 from surfer_lab.planner.memory import Fit
+from surfer_lab.planner.pricing import Price, PriceKind
 from surfer_lab.trace.tables import Phase
 from surfer_lab.units import BYTES_PER_GB, NS_PER_HOUR, NS_PER_MS, NS_PER_S, NS_PER_US
 from surfer_lab.view.model import Quantity, Verdict
@@ -35,6 +36,8 @@ __all__ = [
     "money_text",
     "name_text",
     "percent_text",
+    "price_text",
+    "prices_text",
     "rate_quantity",
     "rounded",
     "significant",
@@ -236,6 +239,39 @@ def money_quantity(usd: float | None, *, low: float | None = None, high: float |
     )
 
 
+def price_text(price: Price) -> str:
+    """Where an hourly price comes from: "median of 5 offers, $1.99 to 3.50, on demand, 2025-08"."""
+    if price.kind is PriceKind.OWN:
+        return PriceKind.OWN.value
+    offers = f"median of {price.offer_count} offers, {money_text(price.low)} to {money_text(price.high).lstrip('$')}"
+    parts = [offers if price.offer_count > 1 else f"one offer, {', '.join(price.providers)}", price.kind.value]
+    if price.as_of and price.as_of not in price.kind.value:
+        parts.append(price.as_of)
+    if price.instance_multiple > 1:
+        each = money_text(price.usd_per_gpu_hour)
+        parts.append(f"rented out only {price.instance_multiple} at once, all paid ({each} each)")
+    return ", ".join(parts)
+
+
+def prices_text(prices: Iterable[Price | None]) -> str:
+    """What the money of a table rests on: kinds, dates, and how many have no price."""
+    listed = list(prices)
+    known = [price for price in listed if price is not None]
+    if not known:
+        return "No price is known for these GPUs: give your own with --price GPU=USD_PER_HOUR."
+    offered = [price for price in known if price.kind is not PriceKind.OWN]
+    kinds = ", ".join(dict.fromkeys(price.kind.value.split(",")[0] for price in offered))
+    dates = sorted({date for price in offered for date in price.as_of.split(" to ") if date[:1].isdigit()})
+    text = ""
+    if offered:
+        when = f", {dates[0]} to {dates[-1]}" if len(dates) > 1 else f", {dates[0]}" if dates else ""
+        text = f"Prices: medians of named providers' offers ({kinds}{when}); offers change, your own wins (--price)."
+    if len(offered) < len(known):
+        text += f" {len(known) - len(offered)} of them are yours."
+    blank = len(listed) - len(known)
+    return f"{text} {blank} of {len(listed)} GPUs have no known offer.".strip() if blank else text.strip()
+
+
 def bytes_quantity(size_bytes: float | None) -> Quantity:
     """Memory in GB (10^9 bytes, as printed on cards)."""
     if size_bytes is None:
@@ -266,7 +302,7 @@ def percent_text(fraction: float) -> str:
     >>> percent_text(0.786), percent_text(0.002), percent_text(0.0), percent_text(1.0)
     ('79 %', '<1 %', '0 %', '100 %')
     """
-    if 0 < fraction < 0.005:
+    if 0 < fraction <= 0.005:
         return "<1 %"
     if 0.995 <= fraction < 1:
         return ">99 %"

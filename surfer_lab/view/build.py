@@ -1,0 +1,352 @@
+"""How does a prediction become what a person sees? `view_of` words and rounds it into a `ViewModel`.
+
+Pure: no clock, no file, no print. Its hosts pass what only they know (the command, the package version).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+
+from surfer_lab.engine.estimate import Limit, Method, PredictionSet
+from surfer_lab.planner.advice import Diagnosis, bound_on, diagnose, host_time_is_inflated
+from surfer_lab.planner.memory import PeakMemory
+from surfer_lab.planner.operations import OperationGroups, by_family, by_operation, by_phase
+from surfer_lab.planner.outcome import Outcome
+from surfer_lab.planner.ranking import cheapest, equally_fast, fastest, shortlist
+from surfer_lab.trace.model import TraceOrigin
+from surfer_lab.units import NS_PER_MS, NS_PER_S
+from surfer_lab.view.figures import cost_figure, partition_figure, parts_list, range_figure
+from surfer_lab.view.model import (
+    VIEW_SCHEMA_VERSION,
+    Choice,
+    Figure,
+    GpuRow,
+    GroupRow,
+    Here,
+    OperationRow,
+    Role,
+    ViewModel,
+)
+from surfer_lab.view.sentences import bound_words, device_name, how_measured, sentences, title
+from surfer_lab.view.wording import (
+    LIMIT_WORDS,
+    METHOD_WORDS,
+    PART_WORDS,
+    PHASE_WORDS,
+    VERDICT_OF,
+    TimeUnit,
+    bytes_quantity,
+    faster_quantity,
+    methods_text,
+    money_quantity,
+    name_text,
+    percent_text,
+    price_text,
+    prices_text,
+    rate_quantity,
+    rounded,
+    time_quantity,
+    time_unit,
+)
+
+__all__ = ["view_of"]
+
+OPERATIONS_SHOWN: Final = 10
+GROUPS_SHOWN: Final = 8
+RANGE_NOTE: Final = (
+    "A range is where the time is expected with 80 % confidence, from the errors of each method on cases that it had "
+    "not seen; it is wider where less is known of a GPU or of the work."
+)
+
+
+def view_of(
+    prediction: PredictionSet,
+    outcomes: Sequence[Outcome],
+    *,
+    name: str,
+    shows_all: bool = False,
+    focus: str | None = None,
+    command: str = "",
+    version: str = "",
+) -> ViewModel:
+    """The view of these outcomes (one a predicted GPU, same order). `focus` names the GPU that is shown first."""
+    outcomes = [_with_shown_name(outcome) for outcome in outcomes]
+    order = np.argsort([outcome.step_ns for outcome in outcomes], kind="stable").tolist()
+    ordered = [outcomes[index] for index in order]
+    chosen = list(ordered) if shows_all else shortlist(ordered)
+    focused = name_text(focus) if focus is not None else _default_focus(ordered)
+    focus_index = next((index for index, outcome in enumerate(outcomes) if outcome.gpu.name == focused), 0)
+    diagnosis = _diagnosis(prediction, outcomes, focus_index)
+    unit = time_unit([outcome.step_ns for outcome in chosen])
+    here = _here(prediction)
+    here_ns = _here_ns(prediction)
+    operations = by_operation(prediction)
+    batch_size = next((outcome.scenario.batch_size for outcome in outcomes), None)
+    return ViewModel(
+        schema_version=VIEW_SCHEMA_VERSION,
+        name=name_text(name),
+        title=title(prediction.trace, batch_size),
+        sentences=sentences(prediction, ordered, diagnosis, on=focused),
+        here=here,
+        choices=_choices(ordered, here),
+        rows=[_gpu_row(prediction, outcomes[index], index, unit) for index in order],
+        shortlist=[outcome.gpu.name for outcome in chosen],
+        shows_all=shows_all,
+        focus=focused,
+        operations=_operation_rows(operations, order),
+        families=_group_rows(by_family(prediction), focus_index),
+        phases=_group_rows(by_phase(prediction), focus_index),
+        figures=_figures(prediction, ordered, chosen, here, here_ns, unit),
+        part_labels=list(PART_WORDS.values()),
+        limit_labels=[LIMIT_WORDS[limit] for limit in Limit],
+        method_labels=[METHOD_WORDS[method] for method in Method],
+        warnings=_warnings(prediction),
+        assumptions=list(prediction.assumptions),
+        range_note=RANGE_NOTE,
+        price_note=prices_text([outcome.scenario.price for outcome in outcomes]),
+        environment={name_text(key): name_text(value) for key, value in prediction.trace.environment.items()},
+        command=command,
+        version=version,
+    )
+
+
+def _with_shown_name(outcome: Outcome) -> Outcome:
+    """The outcome with its GPU's name as it may be shown: a card can be named by a trace."""
+    name = name_text(outcome.gpu.name)
+    if name == outcome.gpu.name:
+        return outcome
+    return replace(outcome, scenario=replace(outcome.scenario, gpu=replace(outcome.gpu, name=name)))
+
+
+def _default_focus(ordered: Sequence[Outcome]) -> str:
+    best = fastest(ordered)
+    return best.gpu.name if best is not None else (ordered[0].gpu.name if ordered else "")
+
+
+def _diagnosis(prediction: PredictionSet, outcomes: Sequence[Outcome], focus_index: int) -> Diagnosis:
+    """Of the step as measured, where it was; else of the step on the GPU shown first."""
+    if prediction.measured is None:
+        return diagnose(prediction, focus_index)
+    origin_index = next((index for index, outcome in enumerate(outcomes) if outcome.is_origin), focus_index)
+    return diagnose(prediction, origin_index, measured=True)
+
+
+def _here_ns(prediction: PredictionSet) -> float | None:
+    return float(prediction.measured.step_ns[0]) if prediction.measured is not None else None
+
+
+def _here(prediction: PredictionSet) -> Here | None:
+    trace, measured = prediction.trace, prediction.measured
+    if measured is None:
+        if trace.origin is not TraceOrigin.CPU_RUN:
+            return None
+        return Here(
+            device=device_name(prediction),
+            step=time_quantity(trace.step_ns),
+            busy=None,
+            how=how_measured(trace),
+            is_gpu=False,
+            parts=[],
+        )
+    diagnosis = diagnose(prediction, 0, measured=True)
+    step_ns = diagnosis.parts.step_ns
+    unit = time_unit([step_ns])
+    return Here(
+        device=device_name(prediction),
+        step=time_quantity(step_ns, unit=unit),
+        busy=time_quantity(diagnosis.parts.gpu_busy_ns, unit=unit),
+        how=how_measured(trace),
+        is_gpu=True,
+        parts=parts_list(diagnosis.parts),
+    )
+
+
+def _choices(ordered: Sequence[Outcome], here: Here | None) -> list[Choice]:
+    choices = []
+    if here is not None:
+        lines = [here.device, here.how]
+        if here.busy is not None:
+            lines.insert(1, f"GPU busy {here.busy.text}")
+        choices.append(Choice(role=Role.HERE, label="Here", gpu="", headline=here.step.text, lines=lines))
+    for role, label, outcome in (
+        (Role.FASTEST, "Fastest", fastest(ordered)),
+        (Role.CHEAPEST, "Cheapest", cheapest(ordered)),
+    ):
+        if outcome is not None:
+            choices.append(_choice(role, label, outcome, ordered))
+    return choices
+
+
+def _choice(role: Role, label: str, outcome: Outcome, ordered: Sequence[Outcome]) -> Choice:
+    parts = outcome.parts
+    step = time_quantity(parts.step_ns, low_ns=parts.low_ns, high_ns=parts.high_ns)
+    cost = money_quantity(outcome.usd_per_1000_steps)
+    money = [f"{cost.text} per 1,000 steps"] if cost.value is not None else ["no price known"]
+    time = [f"{step.text} a step" + (f", {step.range_text}" if step.range_text else "")]
+    if outcome.speedup is not None:
+        time.append(faster_quantity(outcome.speedup).text)
+    ties = len(equally_fast(ordered))
+    if role is Role.FASTEST and ties > 1:
+        time.append(f"{ties} GPUs within 2 %")
+    headline = step.text if role is Role.FASTEST else cost.text
+    lines = [step.range_text, *time[1:], *money] if role is Role.FASTEST else ["per 1,000 steps", *time]
+    return Choice(
+        role=role, label=label, gpu=outcome.gpu.name, headline=headline, lines=[line for line in lines if line]
+    )
+
+
+def _gpu_row(prediction: PredictionSet, outcome: Outcome, index: int, unit: TimeUnit) -> GpuRow:
+    gpu, parts, scenario = outcome.gpu, outcome.parts, outcome.scenario
+    cell, epoch, price = outcome.cell, outcome.epoch, scenario.price
+    bound = bound_on(prediction, index)
+    batch = scenario.batch_size
+    return GpuRow(
+        gpu=gpu.name,
+        vendor=gpu.vendor.value,
+        architecture=gpu.architecture,
+        release_year=gpu.release_year,
+        is_origin=outcome.is_origin,
+        memory=bytes_quantity(gpu.memory_bytes),
+        memory_note=_memory_note(outcome.peak),
+        verdict=VERDICT_OF[outcome.fit],
+        step=time_quantity(parts.step_ns, low_ns=parts.low_ns, high_ns=parts.high_ns, unit=unit),
+        busy=time_quantity(parts.gpu_busy_ns, unit=unit),
+        faster=faster_quantity(outcome.speedup),
+        samples_per_s=rate_quantity(
+            outcome.samples_per_s,
+            low=batch * NS_PER_S / parts.high_ns if parts.high_ns > 0 else None,
+            high=batch * NS_PER_S / parts.low_ns if parts.low_ns > 0 else None,
+        )
+        if batch is not None
+        else None,
+        usd_per_hour=money_quantity(outcome.usd_per_hour),
+        usd_per_1000_steps=money_quantity(
+            outcome.usd_per_1000_steps, low=outcome.usd_per_1000_steps_low, high=outcome.usd_per_1000_steps_high
+        ),
+        price_note=price_text(price) if price is not None else "no price known",
+        price_as_of=price.as_of if price is not None else "",
+        price_source=name_text(price.source, longest=300) if price is not None else "",
+        epoch=time_quantity(epoch.duration_ns, unit=time_unit([epoch.duration_ns])) if epoch is not None else None,
+        usd_per_epoch=money_quantity(epoch.usd) if epoch is not None else None,
+        cell=time_quantity(cell.wall_ns, low_ns=cell.low_ns, high_ns=cell.high_ns) if cell is not None else None,
+        usd_per_cell=money_quantity(cell.usd) if cell is not None else None,
+        bound=bound_words(bound, host_is_inflated=host_time_is_inflated(prediction.trace)),
+        parts_ms=[part.value_ms for part in parts_list(parts)],
+        methods={METHOD_WORDS[method]: rounded(share, 4) for method, share in outcome.share_by_method.items()},
+        methods_text=methods_text(outcome.share_by_method),
+    )
+
+
+def _memory_note(peak: PeakMemory | None) -> str:
+    if peak is None:
+        return ""
+    how = "measured" if peak.is_measured else "counted from its tensors"
+    return f"{bytes_quantity(peak.allocated_bytes).text} needed ({how})"
+
+
+def _operation_rows(groups: OperationGroups, order: Sequence[int]) -> list[OperationRow]:
+    """The costliest groups, and one row for all the rest, so that the shares sum to 1."""
+    shown = range(min(OPERATIONS_SHOWN, len(groups)))
+    rows = [_operation_row(groups, [group], order, groups.name[group]) for group in shown]
+    rest = list(range(len(shown), len(groups)))
+    if rest:
+        rows.append(_operation_row(groups, rest, order, f"all other operations ({len(rest):,} kinds)"))
+    return rows
+
+
+def _operation_row(groups: OperationGroups, members: Sequence[int], order: Sequence[int], name: str) -> OperationRow:
+    only = members[0] if len(members) == 1 else None
+    here_ns = float(groups.origin_ns[members].sum())
+    lead = groups.origin_ns if np.isfinite(here_ns) else groups.duration_ns[order[0]]
+    total = float(lead.sum())
+    share = float(lead[members].sum()) / total if total > 0 else 0.0
+    duration, low, high = (
+        table[:, members].sum(axis=1)[order] for table in (groups.duration_ns, groups.low_ns, groups.high_ns)
+    )
+    unit = time_unit(duration.tolist())
+    on = [
+        time_quantity(float(t), low_ns=float(a), high_ns=float(b), unit=unit)
+        for t, a, b in zip(duration, low, high, strict=True)
+    ]
+    heaviest = groups.duration_ns[:, members].argmax(axis=1)
+    launches = float(groups.launches_per_step[members].sum())
+    source = ""
+    if only is not None and groups.source[only]:
+        more = groups.source_count[only] - 1
+        source = name_text(groups.source[only] or "") + (f" (+{more} more)" if more > 0 else "")
+    return OperationRow(
+        name=name_text(name),
+        phase=PHASE_WORDS[groups.phase[only]] if only is not None else "",
+        launches_text=f"{launches:,.0f}" if launches >= 0.5 else "<1",
+        here=time_quantity(here_ns if np.isfinite(here_ns) else None),
+        share=rounded(share, 4),
+        share_text=percent_text(share),
+        on_ms=[rounded(float(value) / NS_PER_MS, 4) for value in duration],
+        on_text=[quantity.text for quantity in on],
+        on_range=[quantity.range_text for quantity in on],
+        on_share_text=[percent_text(float(value)) for value in groups.share[:, members].sum(axis=1)[order]],
+        on_limit=[int(groups.limited_by[index, members[heaviest[index]]]) for index in order],
+        on_method=[int(groups.method[index, members[heaviest[index]]]) for index in order],
+        source=source,
+        module=name_text(groups.module[only] or "") if only is not None else "",
+        note=_unscaled_note(groups, members),
+    )
+
+
+def _unscaled_note(groups: OperationGroups, members: Sequence[int]) -> str:
+    reasons = dict.fromkeys(groups.unscaled_reason[member] for member in members if groups.unscaled_reason[member])
+    return "not scaled: " + "; ".join(name_text(str(reason)) for reason in list(reasons)[:2]) if reasons else ""
+
+
+def _group_rows(groups: OperationGroups, gpu_index: int) -> list[GroupRow]:
+    """Shares of the GPU time: as recorded, else on the GPU shown first."""
+    measured = bool(np.isfinite(groups.origin_ns).all()) and float(groups.origin_ns.sum()) > 0
+    values = groups.origin_ns / groups.origin_ns.sum() if measured else groups.share[gpu_index]
+    rows = [
+        GroupRow(
+            label=name_text(groups.name[group]),
+            share=rounded(float(values[group]), 4),
+            text=percent_text(float(values[group])),
+        )
+        for group in np.argsort(-values, kind="stable").tolist()
+        if values[group] > 0
+    ]
+    head, rest = rows[:GROUPS_SHOWN], rows[GROUPS_SHOWN:]
+    if rest:
+        share = sum(row.share for row in rest)
+        head.append(GroupRow(label=f"{len(rest)} others", share=rounded(share, 4), text=percent_text(share)))
+    return head
+
+
+def _figures(
+    prediction: PredictionSet,
+    ordered: Sequence[Outcome],
+    chosen: Sequence[Outcome],
+    here: Here | None,
+    here_ns: float | None,
+    unit: TimeUnit,
+) -> list[Figure]:
+    bars = []
+    if prediction.measured is not None and here is not None:
+        bars.append((f"{here.device}, recorded", diagnose(prediction, 0, measured=True).parts))
+    named = [outcome for outcome in (fastest(ordered), cheapest(ordered)) if outcome is not None]
+    roles = {outcome.gpu.name: role for outcome, role in zip(named, ("fastest", "cheapest"), strict=False)}
+    if len(named) > len(roles):
+        roles[named[0].gpu.name] = "fastest and cheapest"
+    bars += [
+        (f"{outcome.gpu.name}, {roles.pop(outcome.gpu.name)}", outcome.parts)
+        for outcome in named
+        if outcome.gpu.name in roles
+    ]
+    figures: list[Figure] = [partition_figure(bars), range_figure(chosen, here, here_ns, unit)]
+    cost = cost_figure(ordered, unit)
+    return [*figures, cost] if cost is not None else figures
+
+
+def _warnings(prediction: PredictionSet) -> list[str]:
+    from_trace = [f"{warning.seen}: {warning.consequence}" for warning in prediction.trace.warnings]
+    return [name_text(text, longest=400) for text in dict.fromkeys([*from_trace, *prediction.warnings])]

@@ -1,0 +1,252 @@
+"""Which sentences answer "how long, how much, and what would help"? Worded here and nowhere else.
+
+Every number carries its unit; a prediction its range; money its price. A launch-bound trace whose host times carry the
+profiler's slow-down is called so, with the GPU-busy bound beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from surfer_lab.engine.estimate import PredictionSet
+from surfer_lab.planner.advice import Bound, Diagnosis, Remedy, RemedyKind
+from surfer_lab.planner.memory import Fit
+from surfer_lab.planner.outcome import Outcome
+from surfer_lab.planner.ranking import cheapest, equally_fast
+from surfer_lab.trace.model import Trace, TraceOrigin
+from surfer_lab.trace.tables import Phase
+from surfer_lab.view.model import Role, Sentence
+from surfer_lab.view.wording import (
+    BOUND_WORDS,
+    duration_text,
+    faster_quantity,
+    money_text,
+    name_text,
+    percent_text,
+    time_quantity,
+)
+
+__all__ = ["bound_words", "device_name", "how_measured", "sentences", "title"]
+
+_WAIT_WORDS: Final = {
+    Bound.LAUNCH: "for the host to launch kernels",
+    Bound.INPUT: "for input data",
+    Bound.SYNCHRONIZATION: "while the host synchronises with it",
+    Bound.COMMUNICATION: "for communication",
+}
+
+
+def title(trace: Trace, batch_size: int | None) -> str:
+    """What is predicted: "Training step, batch 32"."""
+    phases = trace.ops.phase
+    trains = bool(((phases == Phase.BACKWARD) | (phases == Phase.OPTIMIZER)).any())
+    forward = bool((phases == Phase.FORWARD).any())
+    what = "Training step" if trains else "Forward pass" if forward else "Step"
+    return f"{what}, batch {batch_size:,}" if batch_size else what
+
+
+def device_name(prediction: PredictionSet) -> str:
+    """The recorded GPU as the recording and, where it differs, as the catalogue names it; "CPU" without one."""
+    trace, origin = prediction.trace, prediction.origin
+    if trace.origin is not TraceOrigin.PROFILER:
+        return "CPU"
+    recorded = trace.device.name if trace.device is not None else None
+    if origin is None:
+        return name_text(recorded or "a GPU that the trace does not name")
+    if recorded is None or recorded.casefold() in {
+        origin.name.casefold(),
+        *(alias.casefold() for alias in origin.aliases),
+    }:
+        return name_text(origin.name)
+    return f"{name_text(recorded)} (as {name_text(origin.name)})"
+
+
+def how_measured(trace: Trace) -> str:
+    """Where the step time comes from: "median of 6 steps, by ProfilerStep marks"."""
+    if trace.cell is not None and trace.cell.unprofiled_step_ns is not None:
+        plain = max(1, trace.cell.step_count - trace.cell.profiled_step_count)
+        return f"median of {plain:,} {'step' if plain == 1 else 'steps'} outside the profiler"
+    complete = int(trace.steps.complete.sum())
+    if complete == 0:
+        return trace.step_source.value
+    return f"median of {complete:,} {'step' if complete == 1 else 'steps'}, by {trace.step_source.value}"
+
+
+def bound_words(bound: Bound, *, host_is_inflated: bool) -> str:
+    """What bounds a step, with the caution that a launch-bound profiled trace needs."""
+    words = BOUND_WORDS[bound]
+    return f"{words} under its profiler" if bound is Bound.LAUNCH and host_is_inflated else words
+
+
+def sentences(
+    prediction: PredictionSet, outcomes: Sequence[Outcome], diagnosis: Diagnosis, *, on: str
+) -> list[Sentence]:
+    """All sentences in the order in which they are read. `on` names the GPU that the diagnosis is about."""
+    batch_size = next((outcome.scenario.batch_size for outcome in outcomes), None)
+    found = [
+        _step(prediction, title(prediction.trace, batch_size), diagnosis),
+        _bound(prediction, diagnosis, on),
+        _fastest(outcomes),
+        _cheapest(outcomes),
+        _memory(outcomes),
+        _advice(diagnosis),
+        _cell(prediction, outcomes),
+    ]
+    return [sentence for sentence in found if sentence is not None]
+
+
+def _step(prediction: PredictionSet, subject: str, diagnosis: Diagnosis) -> Sentence:
+    trace = prediction.trace
+    if prediction.measured is None:
+        here = duration_text(trace.step_ns)
+        took = f"One step takes {here} on this CPU; " if trace.origin is TraceOrigin.CPU_RUN else ""
+        text = f"{subject}: no GPU here. {took}times on GPUs are predicted from its operations."
+        return Sentence(role=Role.STEP, label="Here", text=text)
+    parts = diagnosis.parts
+    device = device_name(prediction)
+    share = percent_text(parts.gpu_busy_ns / parts.step_ns)
+    busy = f"the GPU is busy for {duration_text(parts.gpu_busy_ns)} of it ({share})"
+    if diagnosis.host_is_inflated:
+        text = f"{subject}: {duration_text(parts.step_ns)} on {device} as recorded under the profiler; {busy}."
+    else:
+        text = f"{subject}: {duration_text(parts.step_ns)} on your {device} (measured, {how_measured(trace)}); {busy}."
+    return Sentence(role=Role.STEP, label="Here", text=text)
+
+
+def _bound(prediction: PredictionSet, diagnosis: Diagnosis, on: str) -> Sentence:
+    parts, bound = diagnosis.parts, diagnosis.bound
+    words = bound_words(bound, host_is_inflated=diagnosis.host_is_inflated)
+    lead = words[:1].upper() + words[1:]
+    if prediction.measured is None:
+        lead = f"{lead} on {on}"
+    if bound in _WAIT_WORDS:
+        wait = f"{duration_text(diagnosis.bound_ns)} ({percent_text(diagnosis.bound_ns / parts.step_ns)})"
+        text = f"{lead}: the GPU waits {wait} of the step {_WAIT_WORDS[bound]}"
+        if bound is Bound.LAUNCH and diagnosis.host_is_inflated:
+            floor, top = (time_quantity(value).text for value in (parts.gpu_busy_ns, parts.step_ns))
+            text += (
+                f". The profiler slows the host: without it the step lies between {floor} (GPU busy alone) and {top}."
+            )
+        else:
+            text += "; a faster GPU gains little here."
+    elif bound is Bound.GPU:
+        text = f"{lead}: {percent_text(parts.gpu_busy_ns / parts.step_ns)} of the step is GPU work."
+    else:
+        busy = percent_text(parts.gpu_busy_ns / parts.step_ns)
+        text = f"{lead}: {busy} of the step is GPU work, most of it limited by {_limit_words(bound)}."
+    return Sentence(role=Role.BOUND, label="What bounds it", text=text)
+
+
+def _limit_words(bound: Bound) -> str:
+    return {
+        Bound.COMPUTE: "arithmetic",
+        Bound.MEMORY: "memory bandwidth",
+        Bound.LATENCY: "kernels too small to fill the GPU",
+    }.get(bound, "the GPU")
+
+
+def _time_there(outcome: Outcome) -> str:
+    quantity = time_quantity(outcome.step_ns, low_ns=outcome.parts.low_ns, high_ns=outcome.parts.high_ns)
+    return f"{quantity.text} ({quantity.range_text})" if quantity.range_text else quantity.text
+
+
+def _fastest(outcomes: Sequence[Outcome]) -> Sentence | None:
+    tied = equally_fast(outcomes)
+    if not tied:
+        return None
+    best = tied[0]
+    text = f"{best.gpu.name}, {_time_there(best)} a step"
+    if best.speedup is not None:
+        text += (
+            f", {faster_quantity(best.speedup).text} than here"
+            if abs(best.speedup - 1) >= 0.01
+            else ", as fast as here"
+        )
+    if len(tied) > 1:
+        cheapest_words = ", the cheapest of them named" if best.usd_per_1000_steps is not None else ""
+        text += f". {len(tied)} GPUs are within 2 % of it{cheapest_words}"
+    return Sentence(role=Role.FASTEST, label="Fastest", text=text + ".")
+
+
+def _cheapest(outcomes: Sequence[Outcome]) -> Sentence | None:
+    best = cheapest(outcomes)
+    if best is None or best.usd_per_1000_steps is None or best.usd_per_hour is None:
+        return None
+    cost, price = money_text(best.usd_per_1000_steps), money_text(best.usd_per_hour)
+    text = f"{best.gpu.name}, {cost} per 1,000 steps at {price} an hour"
+    return Sentence(role=Role.CHEAPEST, label="Cheapest", text=f"{text}, {_time_there(best)} a step.")
+
+
+def _memory(outcomes: Sequence[Outcome]) -> Sentence | None:
+    peak = outcomes[0].peak if outcomes else None
+    if peak is None:
+        return None
+    fitting = sum(outcome.fit is not Fit.DOES_NOT_FIT for outcome in outcomes)
+    tight = sum(outcome.fit is Fit.TIGHT for outcome in outcomes)
+    how = "measured" if peak.is_measured else "counted from its tensors"
+    text = f"peak {peak.allocated_bytes / 1e9:.3g} GB ({how}); fits on {fitting:,} of {len(outcomes):,} GPUs"
+    if tight:
+        text += f", tight on {tight:,} of them"
+    return Sentence(role=Role.MEMORY, label="Memory", text=text + ".")
+
+
+def _advice(diagnosis: Diagnosis) -> Sentence | None:
+    if not diagnosis.remedies:
+        return None
+    first, *others = diagnosis.remedies
+    if first.kind is not RemedyKind.MEASURE_WITHOUT_PROFILER:
+        return Sentence(role=Role.ADVICE, label="Would help most", text=_remedy_text(first, diagnosis))
+    text = _remedy_text(first, diagnosis)
+    on_gpu = next((remedy for remedy in others if remedy.share_fraction is not None), None)
+    if on_gpu is not None:
+        text += f" For the GPU's own part: {_remedy_text(on_gpu, diagnosis)}"
+    return Sentence(role=Role.ADVICE, label="Do next", text=text)
+
+
+def _remedy_text(remedy: Remedy, diagnosis: Diagnosis) -> str:
+    saved = remedy.saves_at_most_ns
+    gain = ""
+    if saved is not None:
+        gain = f"up to {duration_text(saved)} ({percent_text(saved / diagnosis.parts.step_ns)}) a step"
+    share = percent_text(remedy.share_fraction) if remedy.share_fraction is not None else ""
+    return {
+        RemedyKind.MEASURE_WITHOUT_PROFILER: (
+            "measure the step without the profiler (run the loop under %%predict, or time a plain run): this trace "
+            "alone cannot tell how late the launches really are."
+        ),
+        RemedyKind.FEWER_LAUNCHES: f"fewer, larger launches (larger batch, torch.compile, CUDA graphs): saves {gain}.",
+        RemedyKind.FEED_FASTER: (
+            f"feeding data faster (more loader workers, pinned memory, cheaper decoding): saves {gain}."
+        ),
+        RemedyKind.SYNCHRONIZE_LESS: (
+            f"waiting less for the GPU inside the loop (.item(), .cpu(), printed losses): saves {gain}."
+        ),
+        RemedyKind.OVERLAP_COMMUNICATION: (
+            f"overlapping communication with the backward pass, or a faster link: saves {gain}."
+        ),
+        RemedyKind.TENSOR_CORES: (
+            f"tensor cores (torch.autocast): {share} of the GPU time is matrix work in plain fp32."
+        ),
+        RemedyKind.FUSE: (
+            f"moving fewer bytes (torch.compile fuses element-wise operations; smaller dtypes): {share} of the GPU "
+            "time is limited by memory bandwidth."
+        ),
+        RemedyKind.LARGER_BATCH: f"a larger batch: {share} of the GPU time goes to kernels too small to fill the GPU.",
+        RemedyKind.FASTER_GPU: "a faster GPU: the step is GPU work throughout.",
+    }[remedy.kind]
+
+
+def _cell(prediction: PredictionSet, outcomes: Sequence[Outcome]) -> Sentence | None:
+    cell = prediction.trace.cell
+    there = [outcome for outcome in (*equally_fast(outcomes)[:1], cheapest(outcomes)) if outcome is not None]
+    if cell is None or not there or there[0].cell is None:
+        return None
+    place = "here" if prediction.measured is not None else "on this CPU"
+    text = f"it took {duration_text(cell.wall_ns)} {place}"
+    for outcome in {outcome.gpu.name: outcome for outcome in there}.values():
+        if outcome.cell is None:
+            continue
+        cost = f" and cost {money_text(outcome.cell.usd)}" if outcome.cell.usd is not None else ""
+        text += f"; on {outcome.gpu.name} it would have taken {duration_text(outcome.cell.wall_ns)}{cost}"
+    return Sentence(role=Role.CELL, label="This cell", text=f"{text} ({cell.step_count:,} steps).")
