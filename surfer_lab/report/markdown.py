@@ -1,0 +1,115 @@
+"""How does a ViewModel read as Markdown? Sentences, tables and notes; every name is escaped, so that none is markup."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from surfer_lab.view.model import GpuRow, PartitionFigure, ViewModel
+
+__all__ = ["markdown_of"]
+
+# what Markdown or HTML inside it could read as more than text
+_SPECIAL: Final = re.compile(r"([\\`*_{}\[\]<>()#+!|~$&])")
+
+
+def markdown_of(view: ViewModel, *, made_on: str = "") -> str:
+    """A GitHub-flavoured Markdown document; ends in a newline. `made_on` is a date in words, "" for none."""
+    measured = any(row.here.value is not None for row in view.operations)
+    blocks = [
+        f"# {_text(view.title)}",
+        _text(", ".join(filter(None, (view.name, made_on)))),
+        "\n".join(f"- **{_text(sentence.label)}**: {_text(sentence.text)}" for sentence in view.sentences),
+        *(
+            f"## {_text(figure.title)}\n\n{_table(figure.table.columns, figure.table.rows)}"
+            for figure in view.figures
+            if isinstance(figure, PartitionFigure)
+        ),
+        f"## GPUs\n\n{_gpus(view)}" if view.rows else "",
+        f"## Where the GPU time goes\n\n{_operations(view, measured=measured)}"
+        if view.operations and view.rows
+        else "",
+        "## To know\n\n" + "\n".join(f"- {_text(warning)}" for warning in view.warnings) if view.warnings else "",
+        "\n\n".join(_text(note) for note in (*view.assumptions, view.range_note, view.price_note) if note),
+        _text(f"Surfer Lab {view.version}".rstrip() + (f": {view.command}" if view.command else "")),
+    ]
+    return "\n\n".join(block for block in blocks if block) + "\n"
+
+
+def _text(text: str) -> str:
+    return _SPECIAL.sub(r"\\\1", text)
+
+
+def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [
+        " | ".join(map(_text, columns)),
+        " | ".join("---" if index == 0 else "--:" for index in range(len(columns))),
+    ]
+    lines += [" | ".join(map(_text, row)) for row in rows]
+    return "\n".join(f"| {line} |" for line in lines)
+
+
+def _gpus(view: ViewModel) -> str:
+    with_batch = any(row.samples_per_s is not None for row in view.rows)
+    columns = [
+        "GPU",
+        "Step",
+        "Range",
+        "Against here",
+        *(["Samples/s"] if with_batch else []),
+        "$ per hour",
+        "$ per 1,000 steps",
+        "Range",
+        "Memory",
+        "Fits",
+    ]
+
+    def row_of(row: GpuRow) -> list[str]:
+        samples = [row.samples_per_s.text if row.samples_per_s is not None else "–"] if with_batch else []
+        cost = row.usd_per_1000_steps
+        money = [row.usd_per_hour.text, cost.text, cost.range_text]
+        return [
+            row.gpu,
+            row.step.text,
+            row.step.range_text,
+            row.faster.text,
+            *samples,
+            *money,
+            row.memory.text,
+            row.verdict.value,
+        ]
+
+    return _table(columns, [row_of(row) for row in view.rows])
+
+
+def _operations(view: ViewModel, *, measured: bool) -> str:
+    names = [row.gpu for row in view.rows]
+    focus = names.index(view.focus) if view.focus in names else 0
+    columns = [
+        "Operation",
+        "Phase",
+        *(["Here"] if measured else []),
+        "Share",
+        f"On {names[focus]}",
+        "Range",
+        "Limited by",
+        "Predicted by",
+        "Source",
+    ]
+    rows = [
+        [
+            row.name,
+            row.phase,
+            *([row.here.text] if measured else []),
+            row.share_text,
+            row.on_text[focus],
+            row.on_range[focus],
+            view.limit_labels[row.on_limit[focus]],
+            view.method_labels[row.on_method[focus]],
+            row.source or row.module,
+        ]
+        for row in view.operations
+    ]
+    coverage = f"How the GPU time on {names[focus]} was predicted: {view.rows[focus].methods_text}."
+    return f"{_table(columns, rows)}\n\n{_text(coverage)}"
