@@ -94,7 +94,11 @@ class Catalog:
         >>> load_catalog().find("3090").name, load_catalog().find("Tesla V100-DGXS-32GB").name
         ('RTX 3090', 'V100 SXM2 32GB')
         """
-        facts = DeviceFacts(sm_count=sm_count, memory_bytes=memory_bytes, compute_capability=compute_capability)
+        facts = DeviceFacts(
+            sm_count=sm_count if sm_count is not None and sm_count > 0 else None,
+            memory_bytes=memory_bytes if memory_bytes is not None and memory_bytes > 0 else None,
+            compute_capability=compute_capability or None,
+        )
         text = (name or "").strip()
         if not compact(text) or compact(text) in GENERIC_NAMES:
             return self._by_facts(text, facts)

@@ -15,11 +15,13 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Final
 
+from surfer_lab.errors import GpuError
 from surfer_lab.hardware.cards import Card
 from surfer_lab.hardware.dtypes import RateClass
 from surfer_lab.hardware.gpu import Vendor
 from surfer_lab.hardware.limits import LIMITS_BY_CAPABILITY
-from surfer_lab.hardware.user_cards import card_from_row
+from surfer_lab.hardware.naming import compact
+from surfer_lab.hardware.user_cards import MAX_NAME_LENGTH, card_from_row
 from surfer_lab.units import BYTES_PER_GB
 
 __all__ = ["DeviceFacts", "newcomer", "variant"]
@@ -107,26 +109,33 @@ def newcomer(name: str, facts: DeviceFacts, known: Sequence[Card]) -> Card | Non
         return None
     sms = facts.sm_count
     fp32 = RateClass.FP32
-    card, _ = card_from_row(
-        {
-            "name": (name.replace(",", " ").strip() or GENERIC_NAME) if name.isprintable() else GENERIC_NAME,
-            "compute_capability": kin[0].compute_capability,
-            "sm_count": sms,
-            "memory_gb": facts.memory_bytes / BYTES_PER_GB,
-            "bandwidth_gb_per_s": sms * median(card.bandwidth_gb_per_s / card.sm_count for card in kin),
-            "fp32_tflops": sms * median(card.peak_tflops[fp32] / card.sm_count for card in kin),
-            "clock_mhz": median([card.clock_mhz for card in kin if card.clock_mhz is not None]),
-            "architecture": kin[0].architecture,
-            "source": f"estimated from {facts.words()}",
-        },
-        known,
-        "the recorded device",
-    )
+    row = {
+        "name": _sound(name),
+        "compute_capability": kin[0].compute_capability,
+        "sm_count": sms,
+        "memory_gb": facts.memory_bytes / BYTES_PER_GB,
+        "bandwidth_gb_per_s": sms * median(card.bandwidth_gb_per_s / card.sm_count for card in kin),
+        "fp32_tflops": sms * median(card.peak_tflops[fp32] / card.sm_count for card in kin),
+        "clock_mhz": median([card.clock_mhz for card in kin if card.clock_mhz is not None]),
+        "architecture": kin[0].architecture,
+        "source": f"estimated from {facts.words()}",
+    }
+    try:
+        card, _ = card_from_row(row, known, "the recorded device")
+    except GpuError:  # facts that no GPU can have: a damaged recording
+        return None
     notes = (
         f"not in the catalogue: rates and bandwidth by SM as in the median of {len(kin)} cards of compute capability "
         f"{kin[0].compute_capability}; give a row of its own for better ones; {card.notes}"
     )
     return dataclasses.replace(card, user_defined=False, estimated=True, notes=notes)
+
+
+def _sound(name: str) -> str:
+    """The recorded name as a row may have it: a recording's may be of any length, and hostile."""
+    cleaned = "".join(letter if letter.isprintable() and letter != "," else " " for letter in name)
+    cleaned = " ".join(cleaned.split())[:MAX_NAME_LENGTH].strip()
+    return cleaned if compact(cleaned) else GENERIC_NAME
 
 
 def _kin(facts: DeviceFacts, known: Sequence[Card]) -> list[Card]:

@@ -41,7 +41,7 @@ def compact(name: str) -> str:
     >>> compact("NVIDIA A100-SXM4-80GB")
     'nvidiaa100sxm480gb'
     """
-    return re.sub(r"[^a-z0-9]", "", name.lower())
+    return re.sub(r"[\W_]", "", name.casefold())
 
 
 def words_of(name: str) -> tuple[str, ...]:
@@ -50,7 +50,7 @@ def words_of(name: str) -> tuple[str, ...]:
     >>> words_of("NVIDIA GeForce RTX3080Ti (12 GB)")
     ('rtx', '3080', 'ti', '12gb')
     """
-    text = re.sub(r"[^a-z0-9]+", " ", name.lower()).strip()
+    text = re.sub(r"[\W_]+", " ", name.casefold()).strip()
     for pattern, replacement in GLUED:
         text = pattern.sub(replacement, text)
     return tuple(word for word in text.split() if word not in VENDOR_WORDS)

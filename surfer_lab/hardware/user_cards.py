@@ -21,10 +21,11 @@ from surfer_lab.hardware.cards import BANDWIDTH, PEAK_COLUMNS, Card, Kind, Measu
 from surfer_lab.hardware.dtypes import RateClass
 from surfer_lab.hardware.gpu import Vendor
 from surfer_lab.hardware.limits import limits_of
+from surfer_lab.hardware.naming import compact
 
-__all__ = ["REQUIRED_FIELDS", "card_from_row", "row_text"]
+__all__ = ["MAX_NAME_LENGTH", "REQUIRED_FIELDS", "card_from_row", "row_text"]
 
-MAX_NAME_LENGTH: Final = 100
+MAX_NAME_LENGTH: Final = 60  # characters: even in four bytes each, a file can be called so
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ def _is_name(value: object) -> bool:
         and 0 < len(value.strip()) <= MAX_NAME_LENGTH
         and value.isprintable()
         and "," not in value
-        and any(map(str.isalnum, value))
+        and compact(value) != ""
     )
 
 
