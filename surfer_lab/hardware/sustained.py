@@ -131,14 +131,11 @@ class Sustained:
         )
 
     def _measured(self, card: Card, quantity: str, tiers: Sequence[Kind], unit: int) -> Rate | None:
-        owners: list[Card] | None = None
         for kind in tiers:
             rows = self._rows.get((card.name, quantity, kind))
             twin = ""
-            if not rows and kind is not Kind.OWN:
-                owners = self._twins(card, quantity) if owners is None else owners
-                twin = next((owner.name for owner in owners if (owner.name, quantity, kind) in self._rows), "")
-                rows = self._rows.get((twin, quantity, kind))
+            if not rows:
+                twin, rows = self._of_a_twin(card, quantity, kind)
             if rows:
                 factor = self._correction.get(kind, 1.0)
                 return Rate(
@@ -148,11 +145,14 @@ class Sustained:
                 )
         return None
 
-    def _twins(self, card: Card, quantity: str) -> list[Card]:
-        if card.user_defined or card.estimated:
-            return []
-        alike = _same_memory if quantity == BANDWIDTH else _same_engine
-        return [other for other in self._by_die[card.die] if other.name != card.name and alike(card, other, quantity)]
+    def _of_a_twin(self, card: Card, quantity: str, kind: Kind) -> tuple[str, list[Measurement]]:
+        if card.user_defined or card.estimated or kind is Kind.OWN:
+            return "", []
+        for other in self._by_die[card.die]:
+            rows = self._rows.get((other.name, quantity, kind))
+            if rows and other.name != card.name and _alike(card, other, quantity):
+                return other.name, rows
+        return "", []
 
     def _from_other_class(self, card: Card, rate_class: RateClass, peak: float) -> Rate | None:
         for other in TENSOR_CLASSES:
@@ -280,13 +280,12 @@ def _slot_powered(card: Card) -> bool:
     return card.tdp_w is not None and card.tdp_w <= SLOT_POWER_W
 
 
-def _same_memory(card: Card, other: Card, quantity: str) -> bool:
-    del quantity
-    return _close(card.bandwidth_gb_per_s, other.bandwidth_gb_per_s)
-
-
-def _same_engine(card: Card, other: Card, quantity: str) -> bool:
-    peak, other_peak = (one.peak_tflops.get(RateClass(quantity)) for one in (card, other))
+def _alike(card: Card, other: Card, quantity: str) -> bool:
+    """Whether cards of one die are twins: for bandwidth the same memory, for arithmetic the same clocks and power."""
+    if quantity == BANDWIDTH:
+        return _close(card.bandwidth_gb_per_s, other.bandwidth_gb_per_s)
+    rate_class = RateClass(quantity)
+    peak, other_peak = card.peak_tflops.get(rate_class), other.peak_tflops.get(rate_class)
     return (
         card.segment is other.segment
         and card.tdp_w == other.tdp_w
