@@ -22,6 +22,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "Gpu": "surfer_lab.hardware.gpu",
     "Trace": "surfer_lab.trace.model",
+    "add_gpu": "surfer_lab.hardware.catalog",
     "predict": "surfer_lab.engine",
     "read_trace": "surfer_lab.trace",
     "record": "surfer_lab.capture",
@@ -30,7 +31,17 @@ _HOMES = {
 # names that a module calls otherwise
 _NAMES_THERE = {"read_trace": "read", "save_trace": "save"}
 
-__all__ = ["Gpu", "Trace", "__version__", "load_ipython_extension", "predict", "read_trace", "record", "save_trace"]
+__all__ = [
+    "Gpu",
+    "Trace",
+    "__version__",
+    "add_gpu",
+    "load_ipython_extension",
+    "predict",
+    "read_trace",
+    "record",
+    "save_trace",
+]
 
 
 def __getattr__(name: str) -> object:
