@@ -1,4 +1,4 @@
-"""What does `%%predict` add to the cell it observes? The quickstart's CNN loop, 200 steps on this machine, answer included.
+"""What does `%%predict` add to the cell it observes? The quickstart CNN, 200 steps on this machine, answer included.
 
 Both forms run in a shell as a notebook has it, each from a fresh setup, in turns; the shorter of two counts.
 """

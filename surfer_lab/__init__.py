@@ -13,43 +13,61 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # for type checkers and editors only: at run time `_HOMES` below says where a name lives
     from IPython.core.interactiveshell import InteractiveShell
+
+    from surfer_lab.capture import record
+    from surfer_lab.errors import SurferError
+    from surfer_lab.hardware.catalog import add_gpu
+    from surfer_lab.hardware.catalog import load_catalog as gpus
+    from surfer_lab.hardware.gpu import Gpu
+    from surfer_lab.magic.history import last
+    from surfer_lab.report.prediction import Prediction, predict
+    from surfer_lab.trace.model import Trace
+    from surfer_lab.trace.reader import read as read_trace
+    from surfer_lab.trace.storage import save as save_trace
 
 __version__ = "0.1.0"
 
-# name -> the module that holds it
-_HOMES = {
-    "Gpu": "surfer_lab.hardware.gpu",
-    "Trace": "surfer_lab.trace.model",
-    "add_gpu": "surfer_lab.hardware.catalog",
-    "predict": "surfer_lab.engine",
-    "read_trace": "surfer_lab.trace",
-    "record": "surfer_lab.capture",
-    "save_trace": "surfer_lab.trace",
-}
-# names that a module calls otherwise
-_NAMES_THERE = {"read_trace": "read", "save_trace": "save"}
-
 __all__ = [
     "Gpu",
+    "Prediction",
+    "SurferError",
     "Trace",
     "__version__",
     "add_gpu",
+    "gpus",
+    "last",
     "load_ipython_extension",
     "predict",
     "read_trace",
     "record",
     "save_trace",
+    "unload_ipython_extension",
 ]
+
+# public name -> the module that holds it, and its name there
+_HOMES = {
+    "Gpu": ("surfer_lab.hardware.gpu", "Gpu"),
+    "Prediction": ("surfer_lab.report.prediction", "Prediction"),
+    "SurferError": ("surfer_lab.errors", "SurferError"),
+    "Trace": ("surfer_lab.trace.model", "Trace"),
+    "add_gpu": ("surfer_lab.hardware.catalog", "add_gpu"),
+    "gpus": ("surfer_lab.hardware.catalog", "load_catalog"),
+    "last": ("surfer_lab.magic.history", "last"),
+    "predict": ("surfer_lab.report.prediction", "predict"),
+    "read_trace": ("surfer_lab.trace.reader", "read"),
+    "record": ("surfer_lab.capture", "record"),
+    "save_trace": ("surfer_lab.trace.storage", "save"),
+}
 
 
 def __getattr__(name: str) -> object:
     """Import the module that holds `name` and return it from there; the next access finds it in place."""
-    home = _HOMES.get(name)
-    if home is None:
+    if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value: object = getattr(import_module(home), _NAMES_THERE.get(name, name))
+    module, attribute = _HOMES[name]
+    value: object = getattr(import_module(module), attribute)
     globals()[name] = value
     return value
 

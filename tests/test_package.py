@@ -44,3 +44,8 @@ def test_an_unknown_name_is_an_attribute_error_that_names_it():
 def test_front_end_and_package_carry_one_version():
     package = json.loads((ROOT / "package.json").read_text(encoding="utf-8"))
     assert package["version"] == surfer_lab.__version__
+
+
+def test_the_public_names_are_the_lazy_ones_and_the_extension_hooks():
+    here = {"__version__", "load_ipython_extension", "unload_ipython_extension"}
+    assert set(surfer_lab.__all__) == here | set(surfer_lab._HOMES)
