@@ -69,16 +69,20 @@ def replay(timeline: Timeline, measured_ns: F64, duration_ns: F64, *, host_scale
 
 
 class _Pass:
-    """State while the events run by: a shift of the host's clock, an end for every stream; (rows,) each."""
+    """State while the events run by: a shift of the host's clock, and when each stream is free; (rows,) each.
+
+    A stream is free a dispatch gap after its last kernel: so the time of a launch is one addition and one maximum, in
+    place, for all rows; that is where the time of a prediction goes.
+    """
 
     def __init__(self, timeline: Timeline, duration: F64, scale: F64) -> None:
-        self.timeline, self.duration, self.scale = timeline, duration, scale
         row_count = len(scale)
+        self.timeline, self.scale = timeline, scale
+        self.duration = duration
         self.start = np.zeros_like(duration)
-        self.end = np.zeros_like(duration)
         self.shift = np.zeros(row_count)
-        self.stream_end = np.full((timeline.slot_count, row_count), -np.inf)
-        self.event_done = np.full((timeline.record_count, row_count), -np.inf)
+        self.stream_free = np.full((timeline.slot_count, row_count), -np.inf)
+        self.record_free = np.full((timeline.record_count, row_count), -np.inf)
         self.mark_host = np.zeros((len(timeline.marks), row_count))
         self.mark_done = np.zeros((len(timeline.marks), row_count))
         self.block_begin = np.zeros((timeline.block_count, row_count))
@@ -88,76 +92,75 @@ class _Pass:
 
     def run(self) -> Replay:
         line = self.timeline
-        begin, end = self._host_times()
+        begin, end, submitted = self._host_times()
         subject, slot, target = line.subject.tolist(), line.slot.tolist(), line.target.tolist()
         gap, may_not_wait = line.gap_ns.tolist(), line.may_not_wait.tolist()
+        starts, free, held = list(self.start), list(self.stream_free), list(self.duration + DISPATCH_GAP_NS)
+        launch, copy = int(EventCode.LAUNCH), int(EventCode.BLOCKING_COPY)
         for at, code in enumerate(line.code.tolist()):
-            if code == EventCode.LAUNCH:
-                self._launch(subject[at], slot[at], begin[at], end[at], gap[at])
+            kernel, stream = subject[at], slot[at]
+            if code == launch:
+                queue = self.queues[stream]
+                if len(queue) >= LAUNCH_QUEUE_DEPTH:
+                    self._enter_full_queue(starts[queue[-LAUNCH_QUEUE_DEPTH]], begin[at], end[at])
+                queue.append(kernel)
+                start, stream_free = starts[kernel], free[stream]
+                np.add(self.shift, submitted[at], out=start)
+                np.maximum(start, stream_free, out=start)
+                if gap[at]:
+                    start += gap[at]
+                np.add(start, held[kernel], out=stream_free)
             elif code == EventCode.FOLLOW:
-                self._put(subject[at], slot[at], self.stream_end[slot[at]] + gap[at])
-            elif code == EventCode.BLOCKING_COPY:
-                self._copy(subject[at], slot[at], target[at], begin[at], end[at])
+                start, stream_free = starts[kernel], free[stream]
+                np.add(stream_free, max(0.0, gap[at] - DISPATCH_GAP_NS), out=start)
+                np.add(start, held[kernel], out=stream_free)
+            elif code == copy:
+                self._copy(kernel, stream, target[at], begin[at], end[at])
             elif code == EventCode.RECORD:
-                if slot[at] >= 0:
-                    self.event_done[subject[at]] = self.stream_end[slot[at]]
+                if stream >= 0:
+                    self.record_free[kernel] = free[stream]
             elif code == EventCode.WAIT_RECORD:
-                self._stream_wait(slot[at], self.event_done[target[at]])
+                np.maximum(free[stream], self.record_free[target[at]], out=free[stream])
             elif code == EventCode.WAIT_STREAM:
-                self._stream_wait(slot[at], self.stream_end[target[at]])
+                np.maximum(free[stream], free[target[at]], out=free[stream])
             elif code == EventCode.WAIT_KERNEL:
-                self._stream_wait(slot[at], self.end[target[at]])
+                np.maximum(free[stream], starts[target[at]] + held[target[at]], out=free[stream])
             elif code == EventCode.BLOCK_BEGIN:
-                self._block(subject[at], slot[at], target[at], begin[at], end[at], may_not_wait[at])
+                self._block(kernel, stream, target[at], begin[at], end[at], may_not_wait[at])
             elif code == EventCode.BLOCK_END:
-                self._return(subject[at], begin[at], end[at])
+                self._return(kernel, begin[at], end[at])
             else:
-                self.mark_host[subject[at]] = host = begin[at] + self.shift
-                self.mark_done[subject[at]] = np.maximum(host, self._all_done())
+                self.mark_host[kernel] = host = begin[at] + self.shift
+                self.mark_done[kernel] = np.maximum(host, self._all_done())
         return Replay(
-            start_ns=self.start, end_ns=self.end, mark_host_ns=self.mark_host, mark_done_ns=self.mark_done,
-            block_begin_ns=self.block_begin, block_end_ns=self.block_end,
+            start_ns=self.start, end_ns=self.start + self.duration, mark_host_ns=self.mark_host,
+            mark_done_ns=self.mark_done, block_begin_ns=self.block_begin, block_end_ns=self.block_end,
         )  # fmt: skip
 
-    def _host_times(self) -> tuple[list[float] | F64, list[float] | F64]:
-        """Begin and end of every event on the host's clock before any shift: numbers where all rows agree."""
+    def _host_times(self) -> tuple[list[float] | F64, list[float] | F64, list[float] | F64]:
+        """Begin, end and submission of every event on the host's clock before any shift: numbers where rows agree."""
         line, scale = self.timeline, self.scale
         if np.all(scale == 1.0):
-            begin = line.begin_free_ns + line.begin_scaled_ns
-            return begin.tolist(), (line.end_free_ns + line.end_scaled_ns).tolist()
-        return (
-            line.begin_free_ns[:, None] + line.begin_scaled_ns[:, None] * scale,
-            line.end_free_ns[:, None] + line.end_scaled_ns[:, None] * scale,
-        )
+            begin, end = line.begin_free_ns + line.begin_scaled_ns, line.end_free_ns + line.end_scaled_ns
+            return begin.tolist(), end.tolist(), _submitted(begin, end).tolist()
+        begin = line.begin_free_ns[:, None] + line.begin_scaled_ns[:, None] * scale
+        end = line.end_free_ns[:, None] + line.end_scaled_ns[:, None] * scale
+        return begin, end, _submitted(begin, end)
 
-    def _launch(self, kernel: int, slot: int, begin: float | F64, end: float | F64, gap: float) -> None:
-        queue = self.queues[slot]
-        if len(queue) >= LAUNCH_QUEUE_DEPTH:
-            place_free = self.start[queue[-LAUNCH_QUEUE_DEPTH]]
-            if (place_free > begin + self.shift).any():
-                self.shift = self._released(begin, end, place_free, self.shift) - end
-        queue.append(kernel)
-        earliest = np.minimum(end, begin + LONG_LAUNCH_NS) + self.shift
-        earliest += LAUNCH_LATENCY_NS
-        if gap:
-            earliest = np.maximum(earliest, self.stream_end[slot]) + gap
-        self._put(kernel, slot, earliest)
-
-    def _put(self, kernel: int, slot: int, earliest: F64) -> None:
-        start, stream_end = self.start[kernel], self.stream_end[slot]
-        np.add(stream_end, DISPATCH_GAP_NS, out=start)
-        np.maximum(earliest, start, out=start)
-        np.add(start, self.duration[kernel], out=stream_end)
-        self.end[kernel] = stream_end
+    def _enter_full_queue(self, place_free: F64, begin: float | F64, end: float | F64) -> None:
+        if (place_free - self.shift > begin).any():
+            self.shift = self._released(begin, end, place_free, self.shift) - end
 
     def _copy(self, kernel: int, slot: int, block: int, begin: float | F64, end: float | F64) -> None:
         """The host prepares (pins, stages) once the stream is free, and returns when the copy ends."""
         self.block_begin[block] = begin + self.shift
-        prepared = self._released(begin, end - self.duration[kernel, 0], self.stream_end[slot], self.shift)
-        self._put(kernel, slot, prepared)
+        free, duration = self.stream_free[slot], self.duration[kernel]
+        prepared = self._released(begin, end - duration[0], free - DISPATCH_GAP_NS, self.shift)
+        self.start[kernel] = np.maximum(prepared, free)
         self.queues[slot].append(kernel)
-        self.block_end[block] = self.end[kernel]
-        self.shift = self.end[kernel] - end
+        self.block_end[block] = returned = self.start[kernel] + duration
+        np.add(returned, DISPATCH_GAP_NS, out=free)
+        self.shift = returned - end
 
     def _released(self, begin: float | F64, end: float | F64, done: F64, shift: F64) -> F64:
         """When a call that waits for `done` returns: then, or at once, plus the host's own time in the call."""
@@ -166,23 +169,19 @@ class _Pass:
         released: F64 = waited_until + own * self.scale
         return released
 
-    def _stream_wait(self, slot: int, done: F64) -> None:
-        stream_end = self.stream_end[slot]
-        np.maximum(stream_end, done, out=stream_end)
-
     def _block(
         self, block: int, slot: int, record: int, begin: float | F64, end: float | F64, may_not_wait: bool
     ) -> None:
         self.block_begin[block] = begin + self.shift
         returned = _reference(end) + float(self.shift[0])
         if record >= 0:
-            done = self.event_done[record]
+            done = self.record_free[record] - DISPATCH_GAP_NS
         elif slot == ALL_STREAMS:
             done = self._all_done()
         elif slot == UNKNOWN_STREAM:
             done = self._seen_awaited(returned)
         else:
-            done = self.stream_end[slot].copy()
+            done = self.stream_free[slot] - DISPATCH_GAP_NS
         if may_not_wait and not self.block_begin[block, 0] < done[0] <= returned + WAIT_TOLERANCE_NS:
             done = np.full_like(done, -np.inf)
         self.done_of_block[block] = done
@@ -193,13 +192,21 @@ class _Pass:
         self.shift = released - end
 
     def _all_done(self) -> F64:
-        done: F64 = self.stream_end.max(axis=0, initial=-np.inf)
+        done: F64 = self.stream_free.max(axis=0, initial=-np.inf) - DISPATCH_GAP_NS
         return done
 
     def _seen_awaited(self, returned: float) -> F64:
         """A wait on a stream that was not recorded: for the last stream that was done when the call returned."""
-        fits = [ends for ends in self.stream_end if ends[0] <= returned + WAIT_TOLERANCE_NS]
-        return max(fits, key=lambda ends: float(ends[0])).copy() if fits else np.full(len(self.scale), -np.inf)
+        fits = [free for free in self.stream_free if free[0] - DISPATCH_GAP_NS <= returned + WAIT_TOLERANCE_NS]
+        if not fits:
+            return np.full(len(self.scale), -np.inf)
+        return max(fits, key=lambda free: float(free[0])) - DISPATCH_GAP_NS
+
+
+def _submitted(begin: F64, end: F64) -> F64:
+    """The earliest start of a kernel launched by a call, as far as the host decides it."""
+    submitted: F64 = np.minimum(end, begin + LONG_LAUNCH_NS) + LAUNCH_LATENCY_NS
+    return submitted
 
 
 def _reference(time: float | F64) -> float:

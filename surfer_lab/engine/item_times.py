@@ -1,0 +1,244 @@
+"""How long does every item take on every GPU, how was that obtained, and what bounds it there?
+
+One pass over (gpus, items) arrays, in blocks of items that bound the memory. Which rule an item gets:
+
+| item | rule | method |
+|---|---|---|
+| measured, shapes known | wave scaling | WAVE |
+| measured, only its name known | wave scaling; memory share by family, 1 only where memory is known to bound | NAMED |
+| measured, nothing known | wave scaling, half of it by bandwidth | FALLBACK |
+| not measured | roofline | ROOFLINE |
+| copy over the host link | by PCIe generation; by way of pageable memory, as measured: the host bounds it | HOST |
+| collective, copy to another GPU | as measured | COMMUNICATION |
+| nothing can be said | as measured | UNSCALED |
+| on the GPU it was recorded on | as measured | MEASURED |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surfer_lab.engine.estimate import Limit, Method
+from surfer_lab.engine.literal_scaling import literal_gamma, scale_exact_waves, scale_many_waves
+from surfer_lab.engine.options import EngineOptions, ScalingMethod
+from surfer_lab.engine.ranges import range_factor
+from surfer_lab.engine.rates import CLASS_INDEX, GpuRates, class_on, effective_rate, rates_of
+from surfer_lab.engine.roofline import roofline
+from surfer_lab.engine.wave_scaling import COPY_FLOOR_NS, KERNEL_FLOOR_NS, Scaled, memory_share, scale_waves
+from surfer_lab.engine.work_items import Transfer, Work
+from surfer_lab.hardware.dtypes import RateClass
+from surfer_lab.hardware.gpu import Gpu
+from surfer_lab.hardware.occupancy import wave_blocks
+from surfer_lab.units import NS_PER_S
+
+__all__ = ["ItemTimes", "Tf32Flags", "item_times", "tf32_flags"]
+
+I8 = NDArray[np.int8]
+I64 = NDArray[np.int64]
+F64 = NDArray[np.float64]
+B = NDArray[np.bool_]
+
+# Memory share of products whose shapes are not known: the median of DeepBench's 1x1 convolutions on a V100's ridge
+# (0.17; 3x3: 0.03). Of a kernel of which nothing is known: half, the middle.
+UNKNOWN_PRODUCT_SHARE: Final = 0.15
+UNKNOWN_SHARE: Final = 0.5
+# a copy from pageable memory, of which a capture does not know more: 9.6 MB in 1.44 ms in a public V100 trace
+STAGED_BYTES_PER_S: Final = 6.7e9
+LATENCY_SHARE: Final = 0.5  # of the time below which the floor is not called the limit
+_LANE_CLASSES: Final = (CLASS_INDEX[RateClass.FP32], CLASS_INDEX[RateClass.FP64])
+_BLOCK_ITEMS: Final = 16_384  # arrays of (gpus, block) stay within the caches' reach and bound the memory
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ItemTimes:
+    """(gpus, items) each, ns."""
+
+    duration_ns: F64
+    low_ns: F64
+    high_ns: F64
+    method: I8
+    limited_by: I8
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tf32Flags:
+    """Whether FP32 work may run as TF32 on GPUs that have it; `as_recorded`: per kernel, as it ran at the origin."""
+
+    convolution: bool
+    matmul: bool
+    as_recorded: bool
+
+
+def tf32_flags(origin: Gpu | None, options: EngineOptions) -> Tf32Flags:
+    """The flags of the recorded program: seen where the origin has TF32, torch's defaults where it cannot show them."""
+    told = options.convolution_tf32 is not None or options.matmul_tf32 is not None
+    return Tf32Flags(
+        convolution=options.convolution_tf32 is not False,
+        matmul=options.matmul_tf32 is True,
+        as_recorded=origin is not None and RateClass.TF32 in origin.sustained and not told,
+    )
+
+
+def item_times(work: Work, origin: Gpu | None, gpus: Sequence[Gpu], options: EngineOptions) -> ItemTimes:
+    """Times of all items on all GPUs; `origin` is the GPU of the measured times, None for a capture without one."""
+    shape = (len(gpus), len(work))
+    times = ItemTimes(
+        duration_ns=np.empty(shape), low_ns=np.empty(shape), high_ns=np.empty(shape),
+        method=np.empty(shape, dtype=np.int8), limited_by=np.empty(shape, dtype=np.int8),
+    )  # fmt: skip
+    scaler = _Scaler(origin, gpus, options)
+    for start in range(0, len(work), _BLOCK_ITEMS):
+        rows = slice(start, start + _BLOCK_ITEMS)
+        part = scaler.times(work.rows(rows))
+        for name in ("duration_ns", "low_ns", "high_ns", "method", "limited_by"):
+            getattr(times, name)[:, rows] = getattr(part, name)
+    return times
+
+
+class _Scaler:
+    """What holds for all blocks of one prediction."""
+
+    def __init__(self, origin: Gpu | None, gpus: Sequence[Gpu], options: EngineOptions) -> None:
+        self.origin, self.gpus, self.options = origin, tuple(gpus), options
+        self.rates = rates_of(gpus)
+        self.origin_rates = rates_of([origin]) if origin is not None else None
+        self.flags = tf32_flags(origin, options)
+        self.is_origin = np.array([gpu == origin for gpu in gpus], dtype=bool)
+        self.link_ratio = np.array([_link_ratio(origin, gpu) for gpu in gpus], dtype=np.float64)
+
+    def times(self, work: Work) -> ItemTimes:
+        classes = self._classes(work, self.rates)
+        if self.origin is None or self.origin_rates is None:
+            scaled, share = self._not_measured(work, classes)
+        else:
+            scaled, share = self._measured(work, classes, self.origin, self.origin_rates)
+        duration = scaled.duration_ns.copy()
+        method, limit = self._methods(work), _limits(scaled, duration)
+        self._exceptions(work, duration, method, limit)
+        typical = np.take_along_axis(self.rates.rate_is_typical, classes.astype(np.int64), axis=1)
+        factor = range_factor(
+            method, work.arithmetic, work.reducing, typical, self.rates.bandwidth_is_typical[:, None], share
+        )
+        return ItemTimes(
+            duration_ns=duration, low_ns=duration / factor, high_ns=duration * factor, method=method, limited_by=limit
+        )
+
+    def _classes(self, work: Work, rates: GpuRates) -> I8:
+        flags = self.flags
+        if not flags.as_recorded:
+            return class_on(
+                work.base_class, work.tf32, rates, convolution_tf32=flags.convolution, matmul_tf32=flags.matmul
+            )
+        ran = np.where(work.ran_tf32, np.int8(CLASS_INDEX[RateClass.TF32]), work.base_class)
+        return np.where(rates.has_tf32[:, None], ran, work.base_class)
+
+    def _measured(self, work: Work, classes: I8, origin: Gpu, origin_rates: GpuRates) -> tuple[Scaled, F64]:
+        if self.options.method is not ScalingMethod.SUSTAINED:
+            return self._literal(work, origin)
+        ran = np.where(work.ran_tf32, np.int8(CLASS_INDEX[RateClass.TF32]), work.base_class)[None, :]
+        rate = effective_rate(self.rates, classes, work.arithmetic, work.matrix_gain)
+        origin_rate = effective_rate(origin_rates, ran, work.arithmetic, work.matrix_gain)[0]
+        gamma = memory_share(work.items.flop, work.items.bytes, origin_rate, float(origin_rates.bytes_per_s[0]))
+        unknown = np.where(work.memory_bound, 1.0, np.where(work.arithmetic, UNKNOWN_PRODUCT_SHARE, UNKNOWN_SHARE))
+        gamma = np.where(np.isfinite(gamma), gamma, unknown)
+        origin_resident, resident = _resident_blocks(work, [origin])[0], _resident_blocks(work, self.gpus)
+        scaled = scale_waves(
+            work.measured_ns, gamma, floor_ns=np.where(work.is_copy, COPY_FLOOR_NS, KERNEL_FLOOR_NS),
+            origin_bandwidth=origin_rates.bytes_per_s, bandwidth=self.rates.bytes_per_s, origin_rate=origin_rate,
+            rate=rate, blocks=work.blocks, threads=work.threads,
+            origin_wave_blocks=np.where(work.arithmetic, float(origin.sm_count), origin_resident),
+            wave_blocks=np.where(work.arithmetic, self.rates.sm_count[:, None], resident),
+        )  # fmt: skip
+        return scaled, np.broadcast_to(gamma, rate.shape)
+
+    def _literal(self, work: Work, origin: Gpu) -> tuple[Scaled, F64]:
+        gpus = self.gpus
+        bandwidth = np.array([gpu.bandwidth_bytes_per_s for gpu in gpus])
+        peak = np.array([gpu.peak_flop_per_s[RateClass.FP32] for gpu in gpus])
+        clock = np.array([gpu.clock_hz for gpu in gpus])
+        gamma = literal_gamma(work.items.flop, work.items.bytes, peak, bandwidth)
+        waves = _resident_blocks(work, [origin]), _resident_blocks(work, gpus)
+        bandwidths = np.array([[origin.bandwidth_bytes_per_s]]), bandwidth[:, None]
+        clocks = np.array([[origin.clock_hz]]), clock[:, None]
+        if self.options.method is ScalingMethod.LITERAL:
+            time = scale_exact_waves(
+                work.measured_ns, gamma, work.blocks, waves=waves, bandwidth=bandwidths, clock=clocks
+            )
+        else:
+            time = scale_many_waves(work.measured_ns, gamma, waves=waves, bandwidth=bandwidths, clock=clocks)
+        parts = Scaled(
+            floor_ns=np.zeros_like(time), memory_ns=gamma * time, compute_ns=time - gamma * time,
+            starved=np.zeros(time.shape, dtype=bool),
+        )  # fmt: skip
+        return parts, gamma
+
+    def _not_measured(self, work: Work, classes: I8) -> tuple[Scaled, F64]:
+        lanes = self.rates.flop_per_s[:, [CLASS_INDEX[RateClass.FP32]]]
+        own = np.take_along_axis(self.rates.flop_per_s, classes.astype(np.int64), axis=1)
+        on_lanes = work.compute_fraction * lanes
+        on_matrix_units = np.maximum(on_lanes, work.matrix_fraction * own)
+        product = np.where(np.isin(classes, _LANE_CLASSES), work.compute_fraction * own, on_matrix_units)
+        scaled = roofline(
+            work.items.flop, work.items.bytes, work.items.launch_count.astype(np.float64),
+            rate=np.where(work.arithmetic, product, lanes), bandwidth=self.rates.bytes_per_s,
+            memory_fraction=work.memory_fraction, threads=work.threads,
+        )  # fmt: skip
+        busy = scaled.memory_ns + scaled.compute_ns
+        return scaled, np.divide(scaled.memory_ns, busy, out=np.ones_like(busy), where=busy > 0)
+
+    def _methods(self, work: Work) -> I8:
+        usual = Method.WAVE if self.origin is not None else Method.ROOFLINE
+        named = Method.NAMED if self.origin is not None else Method.ROOFLINE
+        method = np.where(work.by_fallback, Method.FALLBACK, np.where(work.by_name, named, usual)).astype(np.int8)
+        return np.broadcast_to(method, (len(self.gpus), len(work))).copy()
+
+    def _exceptions(self, work: Work, duration: F64, method: I8, limit: I8) -> None:
+        """Items that no rate of the GPU decides; changes the arrays in place."""
+        over_link = work.over_host_link
+        apart = work.is_communication | (work.transfer == Transfer.PEER)
+        if self.origin is not None:
+            floor = np.minimum(work.measured_ns, COPY_FLOOR_NS)
+            ratio = np.where(work.transfer == Transfer.PINNED, self.link_ratio[:, None], 1.0)
+            linked = floor + (work.measured_ns - floor) * ratio
+            duration[:, over_link] = linked[:, over_link]
+            kept = apart | work.unscaled
+            duration[:, kept] = work.measured_ns[kept]
+        else:
+            linked_ns = COPY_FLOOR_NS + np.nan_to_num(work.items.bytes) / STAGED_BYTES_PER_S * NS_PER_S
+            duration[:, over_link] = linked_ns[over_link]
+        for chosen, code, bound in (
+            (over_link, Method.HOST, Limit.HOST),
+            (apart, Method.COMMUNICATION, Limit.COMMUNICATION),
+            (work.unscaled, Method.UNSCALED, Limit.UNKNOWN),
+        ):
+            method[:, chosen] = code
+            limit[:, chosen] = bound
+        if self.is_origin.any():
+            duration[self.is_origin] = work.measured_ns
+            method[self.is_origin] = Method.MEASURED
+
+
+def _resident_blocks(work: Work, gpus: Sequence[Gpu]) -> F64:
+    """Blocks of one wave by occupancy, (gpus, items); worked out once a distinct launch."""
+    launch = np.stack([work.block_threads, work.regs_per_thread, work.smem_bytes], axis=1)
+    distinct, which = np.unique(launch, axis=0, return_inverse=True)
+    waves = [wave_blocks(gpu, distinct[:, 0], distinct[:, 1], distinct[:, 2])[which.reshape(-1)] for gpu in gpus]
+    return np.array(waves, dtype=np.float64).reshape(len(gpus), len(work))
+
+
+def _limits(scaled: Scaled, duration: F64) -> I8:
+    bound = np.where(scaled.memory_ns >= scaled.compute_ns, Limit.MEMORY, Limit.COMPUTE)
+    late = scaled.starved | (scaled.floor_ns >= LATENCY_SHARE * duration)
+    return np.where(late, Limit.LATENCY, bound).astype(np.int8)
+
+
+def _link_ratio(origin: Gpu | None, gpu: Gpu) -> float:
+    """Time over the host link here against the origin's: each PCIe generation doubles the rate."""
+    if origin is None or origin.pcie_generation is None or gpu.pcie_generation is None:
+        return 1.0
+    return float(2.0 ** (origin.pcie_generation - gpu.pcie_generation))

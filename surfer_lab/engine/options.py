@@ -1,0 +1,39 @@
+"""What may be chosen for a prediction: how kernels are scaled, which flags hold, how fast the target host launches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from surfer_lab.errors import OptionError
+
+__all__ = ["EngineOptions", "ScalingMethod"]
+
+
+class ScalingMethod(Enum):
+    """How a measured kernel's time is carried to another GPU; the literal forms are baselines to compare with."""
+
+    SUSTAINED = "default"  # sustained rates, the split fixed at the origin, a latency floor
+    LITERAL = "literal"  # Yu et al., ATC'21, equation 1: exact waves, rated bandwidth and clock
+    LITERAL_MANY_WAVES = "literal-many-waves"  # their equation 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class EngineOptions:
+    """Choices of one prediction.
+
+    `host_factor`: how fast the target host launches against the recorded one; 2 = twice as fast. The TF32 flags are
+    torch's; None = as recorded where the origin has TF32, else torch's defaults (convolutions yes, matrix products no).
+    """
+
+    method: ScalingMethod = ScalingMethod.SUSTAINED
+    host_factor: float = 1.0
+    convolution_tf32: bool | None = None
+    matmul_tf32: bool | None = None
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.host_factor < float("inf"):
+            raise OptionError(
+                f"a host factor of {self.host_factor} is no speed",
+                remedy="a number above 0; 2 = launches twice as fast",
+            )
