@@ -7,6 +7,7 @@ below --out: the executed notebook, and what the notebook wrote (its report).
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 import time
 from pathlib import Path
@@ -19,6 +20,7 @@ from nbclient.exceptions import CellExecutionError
 ROOT: Final = Path(__file__).resolve().parents[1]
 NOTEBOOK: Final = ROOT / "examples" / "quickstart.ipynb"
 CELL_LIMIT_S: Final = 600
+COLOUR_CODE: Final = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def answers(notebook: nbformat.NotebookNode) -> list[str]:
@@ -42,12 +44,16 @@ def main() -> int:
     began = time.monotonic()
     notebook = nbformat.read(NOTEBOOK, as_version=4)
     client = NotebookClient(
-        notebook, kernel_name="python3", timeout=CELL_LIMIT_S, resources={"metadata": {"path": str(out)}}
+        notebook,
+        kernel_name="python3",
+        timeout=CELL_LIMIT_S,
+        resources={"metadata": {"path": str(out)}},
+        extra_arguments=["--log-level=ERROR"],
     )
     try:
         client.execute()
     except CellExecutionError as failure:
-        print(failure, file=sys.stderr)
+        print(COLOUR_CODE.sub("", str(failure)), file=sys.stderr)
         return 1
     finally:
         nbformat.write(notebook, out / NOTEBOOK.name)
