@@ -1,0 +1,156 @@
+"""What do the printed inputs of an op say? Shapes, dtypes, layout and values, parsed once a distinct print.
+
+"Input Dims" holds a list an argument ([] for what is no tensor and for a tensor without dimensions), "Input type" the
+C++ type of a tensor's elements or a name for anything else, "Concrete Inputs" printed scalars. All are written by
+torch's profiler; what does not parse is not recorded, never an error.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+import msgspec
+
+from surfer_lab.trace.salvage import UNDECODABLE
+from surfer_lab.trace.tables import ArgDtypes, ArgShapes, MemoryFormat, Shape
+
+__all__ = ["DTYPE_BY_CPP_TYPE", "argument_values", "element_count", "input_dtypes", "input_shapes", "memory_format"]
+
+DTYPE_BY_CPP_TYPE: Final = {
+    "float": "float32", "double": "float64", "c10::Half": "float16", "at::Half": "float16", "c10::BFloat16": "bfloat16",
+    "long": "int64", "long int": "int64", "long long": "int64", "int": "int32", "short": "int16", "short int": "int16",
+    "signed char": "int8", "unsigned char": "uint8", "bool": "bool", "unsigned short": "uint16",
+    "short unsigned int": "uint16", "unsigned int": "uint32", "unsigned long": "uint64", "long unsigned int": "uint64",
+    "c10::complex<c10::Half>": "complex32", "c10::complex<float>": "complex64", "c10::complex<double>": "complex128",
+    "c10::Float8_e4m3fn": "float8_e4m3fn", "c10::Float8_e5m2": "float8_e5m2",
+    "c10::Float8_e4m3fnuz": "float8_e4m3fnuz", "c10::Float8_e5m2fnuz": "float8_e5m2fnuz",
+}  # fmt: skip
+_LONGEST_PRINT_BYTES: Final = 1 << 20
+_MOST_ARGUMENTS: Final = 4_096
+_LARGEST_SIZE: Final = 1 << 53
+_LONGEST_VALUE: Final = 256  # characters of a printed value; longer ones are lists of numbers nobody predicts with
+_PATH_OR_SECRET: Final = re.compile(r"[/\\~]|://|token|secret|password", re.IGNORECASE)
+
+
+def input_shapes(dims: bytes, types: bytes) -> ArgShapes | None:
+    """The shapes of a print; `types` may be empty, then [] is taken for no tensor.
+
+    >>> input_shapes(b"[[2,3],[],[],[[4],[5,6]]]", b'["float","float","Scalar","TensorList"]')
+    ((2, 3), (), None, ((4,), (5, 6)))
+    >>> input_shapes(b"[[2,3],[]]", b""), input_shapes(b'"damaged"', b"")
+    (((2, 3), None), None)
+    """
+    printed, names = _list(dims), _list(types)
+    if printed is None:
+        return None
+    return tuple(
+        _argument_shape(item, names[index] if names and index < len(names) else None)
+        for index, item in enumerate(printed)
+    )
+
+
+def input_dtypes(types: bytes) -> ArgDtypes | None:
+    """torch's names of the element types, None for what is no tensor.
+
+    >>> input_dtypes(b'["float","c10::BFloat16","Scalar",""]')
+    ('float32', 'bfloat16', None, None)
+    """
+    names = _list(types)
+    return None if names is None else tuple(DTYPE_BY_CPP_TYPE.get(n) if isinstance(n, str) else None for n in names)
+
+
+def argument_values(printed: bytes) -> tuple[str, ...] | None:
+    """Printed values by position, "" for tensors; paths and the like are not kept.
+
+    >>> argument_values(b'["","[1, 1]","False","/home/someone/x"]')
+    ('', '[1, 1]', 'False', '')
+    """
+    items = _list(printed)
+    return None if items is None else tuple(_kept_value(item) for item in items)
+
+
+def memory_format(shapes: ArgShapes | None, strides: bytes) -> MemoryFormat:
+    """The layout of the first tensor argument; sizes of 1 say nothing about it.
+
+    >>> memory_format(((2, 3, 4, 4),), b"[[48,1,12,3]]").name, memory_format(((2, 3),), b"[[3,1]]").name
+    ('CHANNELS_LAST', 'CONTIGUOUS')
+    """
+    steps = _list(strides)
+    if shapes is None or steps is None:
+        return MemoryFormat.UNKNOWN
+    for shape, stride in zip(shapes, steps, strict=False):
+        if not shape or not isinstance(shape[0], int) or not isinstance(stride, list) or len(stride) != len(shape):
+            continue
+        sizes: tuple[Any, ...] = shape
+        if _is_dense(sizes, stride, range(len(sizes) - 1, -1, -1)):
+            return MemoryFormat.CONTIGUOUS
+        channels_last = (1, *range(len(sizes) - 1, 1, -1), 0)
+        if len(sizes) in (4, 5) and _is_dense(sizes, stride, channels_last):
+            return MemoryFormat.CHANNELS_LAST
+        return MemoryFormat.OTHER
+    return MemoryFormat.UNKNOWN
+
+
+def element_count(shapes: ArgShapes | None) -> int:
+    """Elements of all tensor arguments together.
+
+    >>> element_count(((2, 3), None, ((4,), (5,))))
+    15
+    """
+    total = 0
+    for shape in shapes or ():
+        for single in _single_shapes(shape):
+            count = 1
+            for size in single:
+                count *= size
+            total += count
+    return total
+
+
+def _list(printed: bytes) -> list[Any] | None:
+    if not printed or len(printed) > _LONGEST_PRINT_BYTES:
+        return None
+    try:
+        value = msgspec.json.decode(printed)
+    except UNDECODABLE:
+        return None
+    return value if isinstance(value, list) and len(value) <= _MOST_ARGUMENTS else None
+
+
+def _argument_shape(item: Any, type_name: Any) -> Shape | tuple[Shape, ...] | None:
+    if not isinstance(item, list):
+        return None
+    if not item:
+        if type_name == "TensorList":
+            return None  # the tensors of the list were not printed
+        return () if type_name in DTYPE_BY_CPP_TYPE else None
+    if all(isinstance(part, list) for part in item):
+        shapes = [_shape(part) for part in item]
+        return tuple(shape for shape in shapes if shape is not None) if None not in shapes else None
+    return _shape(item)
+
+
+def _shape(sizes: list[Any]) -> Shape | None:
+    return tuple(sizes) if all(type(size) is int and 0 <= size < _LARGEST_SIZE for size in sizes) else None
+
+
+def _kept_value(item: Any) -> str:
+    text = item if isinstance(item, str) else ""
+    return "" if len(text) > _LONGEST_VALUE or _PATH_OR_SECRET.search(text) else text
+
+
+def _is_dense(sizes: tuple[int, ...], strides: list[Any], fastest_first: Any) -> bool:
+    expected = 1
+    for axis in fastest_first:
+        if sizes[axis] != 1:
+            if strides[axis] != expected:
+                return False
+            expected *= sizes[axis]
+    return True
+
+
+def _single_shapes(shape: Any) -> tuple[Shape, ...]:
+    if shape is None:
+        return ()
+    return shape if shape and isinstance(shape[0], tuple) else (shape,)

@@ -1,0 +1,91 @@
+"""How does a printed microsecond become an exact nanosecond?
+
+Kineto prints "1712195495505543.123": microseconds since 1970 with three decimals. A float64 of that size has steps
+of 0.25 us, so the decimals are lost unless the digits themselves are read. Newer writers subtract a base time; up to
+2**43 us (101 days) a float64 still tells nanoseconds apart, because its half step stays below half a nanosecond.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surfer_lab.units import NS_PER_US
+
+__all__ = ["LONGEST_US", "loses_digits", "ns_of_digits", "ns_of_us"]
+
+LONGEST_US: Final = 4.0e15  # the year 2096; differences of such times still fit int64 nanoseconds
+_EXACT_BELOW_US: Final = float(1 << 43)
+_LONGEST_PRINT: Final = 24  # characters of a plain number; anything longer is read on its own
+_MOST_WHOLE_DIGITS: Final = 16
+_DECIMALS: Final = 3  # of a microsecond: nanoseconds
+_ZERO, _POINT = ord("0"), ord(".")
+
+
+def loses_digits(us: NDArray[np.float64]) -> bool:
+    """Whether some of these times had decimals that float64 cannot hold.
+
+    >>> loses_digits(np.array([1712195495505543.25])), loses_digits(np.array([1712195495505543.0, 0.5]))
+    (True, False)
+    """
+    large = us[np.abs(us) >= _EXACT_BELOW_US]
+    return bool((large != np.floor(large)).any())
+
+
+def ns_of_us(us: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Nanoseconds, and which of them are sound (finite and in int64's range). Shapes: (n,) each."""
+    sound = np.abs(us) < LONGEST_US  # False for nan
+    us = np.where(sound, us, 0.0)
+    whole = np.floor(us)
+    ns = whole.astype(np.int64) * NS_PER_US + np.rint((us - whole) * NS_PER_US).astype(np.int64)
+    return ns, sound
+
+
+def ns_of_digits(printed: Sequence[Any]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """As `ns_of_us`, from the JSON text of each number; text that is no number is not sound.
+
+    >>> ns_of_digits([b"1712195495505543.123", b"2.5", b"7", b"true"])
+    (array([1712195495505543123, 2500, 7000, 0]), array([ True, True, True, False]))
+    """
+    texts = [bytes(text) for text in printed]
+    short = [text if len(text) <= _LONGEST_PRINT else b"" for text in texts]
+    columns = np.array(short, dtype=f"S{_LONGEST_PRINT}").view(np.uint8).reshape(len(texts), _LONGEST_PRINT)
+    ns, plain = _plain_numbers(columns)
+    sound = plain & (np.abs(ns) < int(LONGEST_US) * NS_PER_US)
+    for row in np.flatnonzero(~plain).tolist():
+        ns[row], sound[row] = _any_number(texts[row])
+    return ns, sound
+
+
+def _plain_numbers(columns: NDArray[np.uint8]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Read "123.456" column by column over all rows; the second result tells the rows that are of that form."""
+    is_point = columns == _POINT
+    digit = columns - _ZERO  # wraps to large values below "0"
+    is_digit = digit <= 9
+    width = np.count_nonzero(columns, axis=1)
+    point = np.where(is_point.any(axis=1), is_point.argmax(axis=1), width)
+    plain = (is_digit | is_point).sum(axis=1) == width
+    plain &= (is_point.sum(axis=1) <= 1) & (point > 0) & (point <= _MOST_WHOLE_DIGITS) & (point != width - 1)
+    ns = np.zeros(len(columns), dtype=np.int64)
+    for column in range(_LONGEST_PRINT):
+        counts = is_digit[:, column] & (column < point + 1 + _DECIMALS)
+        ns = np.where(counts, ns * 10 + digit[:, column], ns)
+    missing = np.clip(_DECIMALS - (width - point - 1), 0, _DECIMALS)
+    ns *= np.array([1, 10, 100, 1000])[np.where(point == width, _DECIMALS, missing)]
+    next_digit = np.minimum(point + 1 + _DECIMALS, _LONGEST_PRINT - 1)
+    after = digit[np.arange(len(columns)), next_digit]
+    ns += (width > point + 1 + _DECIMALS) & (after >= 5) & (after <= 9)
+    return ns, plain
+
+
+def _any_number(text: bytes) -> tuple[int, bool]:
+    """A number in any other form ("-3.5", "1.7e15"); "true", a quoted string and a list are no numbers."""
+    try:
+        us = float(text)
+    except ValueError:
+        return 0, False
+    ns, sound = ns_of_us(np.array([us]))
+    return int(ns[0]), bool(sound[0])
