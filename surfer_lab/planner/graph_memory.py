@@ -52,7 +52,7 @@ class MemoryPart(Enum):
 
     PARAMETERS = "parameters"
     BUFFERS = "buffers"
-    INPUTS = "inputs"
+    INPUTS = "inputs and other data there before the step"
     GRADIENTS = "gradients"
     OPTIMIZER_STATE = "optimizer state"
     ACTIVATIONS = "activations saved for the backward pass"
@@ -152,7 +152,10 @@ def step_memory(trace: Trace, *, replay_allocator: bool = True) -> StepMemory:
     in_blocks = _live_bytes(tensors, blocks, op_count)  # position 0: before the first op
     peak = _highest(in_blocks + likely_scratch, _live_bytes(tensors, tensors.size_bytes, op_count))
     alive = live_rows(tensors, peak - 1)
-    by_role = np.bincount(tensors.role[alive], weights=tensors.size_bytes[alive], minlength=len(TensorRole))
+    roles = np.where(  # the user's own data, not handed to a module (targets, a step's scalars)
+        (tensors.role == TensorRole.TEMPORARY) & (tensors.allocated_by < 0), TensorRole.INPUT, tensors.role
+    )
+    by_role = np.bincount(roles[alive], weights=tensors.size_bytes[alive], minlength=len(TensorRole))
     parts = {part: int(by_role[role]) for role, part in _PART_OF_ROLE.items()}
     exact = sum(parts.values())
     rounding_low = int(blocks[alive].sum()) - exact
