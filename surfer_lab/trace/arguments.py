@@ -15,7 +15,15 @@ import msgspec
 from surfer_lab.trace.salvage import UNDECODABLE
 from surfer_lab.trace.tables import ArgDtypes, ArgShapes, MemoryFormat, Shape
 
-__all__ = ["DTYPE_BY_CPP_TYPE", "argument_values", "element_count", "input_dtypes", "input_shapes", "memory_format"]
+__all__ = [
+    "DTYPE_BY_CPP_TYPE",
+    "argument_values",
+    "element_count",
+    "input_dtypes",
+    "input_shapes",
+    "memory_format",
+    "parsed_list",
+]
 
 DTYPE_BY_CPP_TYPE: Final = {
     "float": "float32", "double": "float64", "c10::Half": "float16", "at::Half": "float16", "c10::BFloat16": "bfloat16",
@@ -33,30 +41,37 @@ _LONGEST_VALUE: Final = 256  # characters of a printed value; longer ones are li
 _PATH_OR_SECRET: Final = re.compile(r"[/\\~]|://|token|secret|password", re.IGNORECASE)
 
 
-def input_shapes(dims: bytes, types: bytes) -> ArgShapes | None:
-    """The shapes of a print; `types` may be empty, then [] is taken for no tensor.
+def parsed_list(printed: bytes) -> list[Any] | None:
+    """The list of a print, None where it is none, or absurdly long."""
+    if not printed or len(printed) > _LONGEST_PRINT_BYTES:
+        return None
+    try:
+        value = msgspec.json.decode(printed)
+    except UNDECODABLE:
+        return None
+    return value if isinstance(value, list) and len(value) <= _MOST_ARGUMENTS else None
 
-    >>> input_shapes(b"[[2,3],[],[],[[4],[5,6]]]", b'["float","float","Scalar","TensorList"]')
+
+def input_shapes(dims: list[Any] | None, types: list[Any] | None) -> ArgShapes | None:
+    """The shapes of the arguments; without `types`, [] is taken for no tensor.
+
+    >>> input_shapes([[2, 3], [], [], [[4], [5, 6]]], ["float", "float", "Scalar", "TensorList"])
     ((2, 3), (), None, ((4,), (5, 6)))
-    >>> input_shapes(b"[[2,3],[]]", b""), input_shapes(b'"damaged"', b"")
+    >>> input_shapes([[2, 3], []], None), input_shapes(None, None)
     (((2, 3), None), None)
     """
-    printed, names = _list(dims), _list(types)
-    if printed is None:
+    if dims is None:
         return None
-    return tuple(
-        _argument_shape(item, names[index] if names and index < len(names) else None)
-        for index, item in enumerate(printed)
-    )
+    names = (types or [])[: len(dims)]
+    return tuple(map(_argument_shape, dims, [*names, *[None] * (len(dims) - len(names))]))
 
 
-def input_dtypes(types: bytes) -> ArgDtypes | None:
-    """torch's names of the element types, None for what is no tensor.
+def input_dtypes(names: list[Any] | None) -> ArgDtypes | None:
+    """Element types by torch's names, None for what is no tensor.
 
-    >>> input_dtypes(b'["float","c10::BFloat16","Scalar",""]')
+    >>> input_dtypes(["float", "c10::BFloat16", "Scalar", ""])
     ('float32', 'bfloat16', None, None)
     """
-    names = _list(types)
     return None if names is None else tuple(DTYPE_BY_CPP_TYPE.get(n) if isinstance(n, str) else None for n in names)
 
 
@@ -66,20 +81,19 @@ def argument_values(printed: bytes) -> tuple[str, ...] | None:
     >>> argument_values(b'["","[1, 1]","False","/home/someone/x"]')
     ('', '[1, 1]', 'False', '')
     """
-    items = _list(printed)
+    items = parsed_list(printed)
     return None if items is None else tuple(_kept_value(item) for item in items)
 
 
-def memory_format(shapes: ArgShapes | None, strides: bytes) -> MemoryFormat:
+def memory_format(shapes: ArgShapes | None, strides: list[Any] | None) -> MemoryFormat:
     """The layout of the first tensor argument; sizes of 1 say nothing about it.
 
-    >>> memory_format(((2, 3, 4, 4),), b"[[48,1,12,3]]").name, memory_format(((2, 3),), b"[[3,1]]").name
+    >>> memory_format(((2, 3, 4, 4),), [[48, 1, 12, 3]]).name, memory_format(((2, 3),), [[3, 1]]).name
     ('CHANNELS_LAST', 'CONTIGUOUS')
     """
-    steps = _list(strides)
-    if shapes is None or steps is None:
+    if shapes is None or strides is None:
         return MemoryFormat.UNKNOWN
-    for shape, stride in zip(shapes, steps, strict=False):
+    for shape, stride in zip(shapes, strides, strict=False):
         if not shape or not isinstance(shape[0], int) or not isinstance(stride, list) or len(stride) != len(shape):
             continue
         sizes: tuple[Any, ...] = shape
@@ -108,31 +122,27 @@ def element_count(shapes: ArgShapes | None) -> int:
     return total
 
 
-def _list(printed: bytes) -> list[Any] | None:
-    if not printed or len(printed) > _LONGEST_PRINT_BYTES:
-        return None
-    try:
-        value = msgspec.json.decode(printed)
-    except UNDECODABLE:
-        return None
-    return value if isinstance(value, list) and len(value) <= _MOST_ARGUMENTS else None
-
-
 def _argument_shape(item: Any, type_name: Any) -> Shape | tuple[Shape, ...] | None:
     if not isinstance(item, list):
         return None
     if not item:
+        if not isinstance(type_name, str):
+            return None
         if type_name == "TensorList":
             return None  # the tensors of the list were not printed
         return () if type_name in DTYPE_BY_CPP_TYPE else None
-    if all(isinstance(part, list) for part in item):
-        shapes = [_shape(part) for part in item]
+    if isinstance(item[0], list):
+        shapes = [_shape(part) if isinstance(part, list) else None for part in item]
         return tuple(shape for shape in shapes if shape is not None) if None not in shapes else None
     return _shape(item)
 
 
 def _shape(sizes: list[Any]) -> Shape | None:
-    return tuple(sizes) if all(type(size) is int and 0 <= size < _LARGEST_SIZE for size in sizes) else None
+    try:
+        sound = not sizes or (type(sum(sizes)) is int and min(sizes) >= 0 and max(sizes) < _LARGEST_SIZE)
+    except TypeError:  # a string, a list or null among the sizes
+        return None
+    return tuple(sizes) if sound else None
 
 
 def _kept_value(item: Any) -> str:

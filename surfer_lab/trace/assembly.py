@@ -21,13 +21,13 @@ from surfer_lab.trace.launches import match_launches
 from surfer_lab.trace.memory_events import memory_table, peak_bytes
 from surfer_lab.trace.model import Trace, TraceOrigin
 from surfer_lab.trace.op_rows import op_rows, ordered_ops
-from surfer_lab.trace.pools import ranks
+from surfer_lab.trace.pools import ranks, spread
 from surfer_lab.trace.privacy import allowed_environment, private_kinds
 from surfer_lab.trace.process_choice import keep_one_process, number_threads
 from surfer_lab.trace.python_stacks import PythonStacks
 from surfer_lab.trace.recorded_device import main_device, recorded_device
-from surfer_lab.trace.source_frames import module_of_frame
 from surfer_lab.trace.sound_times import drop_absurd_times
+from surfer_lab.trace.source_frames import module_of_frame
 from surfer_lab.trace.span_rows import (
     annotations_among_ops,
     marks_of,
@@ -48,7 +48,7 @@ def assemble(raw: RawTrace, *, name: str, batch_size: int | None) -> Trace:
     other_process_count = keep_one_process(raw, threads)
     if not len(raw.kernels):
         raise _without_gpu_work(raw, name)
-    names, printed = list(raw.pools.names), list(raw.pools.raws)
+    names, printed = raw.pools.name_list(), list(raw.pools.raws)
     name_ranks, raw_ranks = ranks(names), ranks(printed)
     raw.ops, raw.annotations = annotations_among_ops(raw.ops, raw.annotations, names)
     wall_ns = _begin_at_zero(raw, names)
@@ -141,8 +141,9 @@ def _begin_at_zero(raw: RawTrace, names: list[str]) -> int:
 
     Of python frames only modules count: the others begin before the recording, as markers of the profiler itself do.
     """
-    modules = [code for code, name in enumerate(names) if module_of_frame(name) is not None]
-    module_calls = raw.python.take(np.isin(raw.python.name, modules))
+    module_calls = raw.python.take(
+        spread(raw.python.name, names, lambda name: module_of_frame(name) is not None, np.bool_)
+    )
     tables = (raw.ops, raw.annotations, raw.calls, raw.kernels, raw.allocations)
     spanning = [table for table in (*tables, module_calls) if len(table)]
     origin_ns = min(int(table.start_ns.min()) for table in spanning)
@@ -154,8 +155,8 @@ def _begin_at_zero(raw: RawTrace, names: list[str]) -> int:
 
 def _texts_that_tell(raw: RawTrace) -> list[str]:
     """Names of frames and printed lists: where paths of the recorder's machine stand, each once."""
-    frames = np.unique(raw.python.name).tolist()
-    names = list(raw.pools.names)
+    frames = np.flatnonzero(np.bincount(raw.python.name, minlength=1)).tolist()
+    names = raw.pools.name_list()
     stacks = [text.decode("utf-8", errors="replace") for text in raw.pools.raws if b"/" in text or b"\\" in text]
     return [names[code] for code in frames] + stacks
 

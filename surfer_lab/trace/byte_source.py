@@ -53,7 +53,9 @@ class ByteSource:
             block = self._read_file(BLOCK_BYTES)
 
     def _inflated_blocks(self, compressed: bytes) -> Iterator[bytes]:
-        while compressed.startswith(_GZIP_MAGIC):  # gzip files may be glued together; other bytes at the end are padding
+        while compressed.startswith(
+            _GZIP_MAGIC
+        ):  # gzip files may be glued together; other bytes at the end are padding
             inflate = zlib.decompressobj(_GZIP_WINDOW)
             while not inflate.eof:
                 try:

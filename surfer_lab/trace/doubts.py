@@ -113,7 +113,7 @@ def _about_kernels(kernels: KernelTable, host_calls: HostCallTable, ops: OpTable
     if not (ops.input_shapes.codes >= 0).any():
         yield (
             "input shapes were not recorded",
-            "kernels are predicted by their names and launch shapes, with a wider range: record with record_shapes=True",
+            "kernels are predicted by name and launch shape, with a wider range: record with record_shapes=True",
         )
     if compute.any() and not (kernels.grid[compute, 0] > 0).any():
         yield "launch shapes (grid, block) were not recorded", "waves of thread blocks are not known for any kernel"

@@ -40,6 +40,8 @@ TAIL_LIMIT_BYTES: Final = 32 * BYTES_PER_MIB
 
 _ARRAY_START: Final = re.compile(rb'"traceEvents"\s*:\s*\[')
 _LONGEST_ARRAY_START_BYTES: Final = 64
+_LONG_TIME: Final = re.compile(rb'"ts"\s*:\s*\d{14,}\.\d*[1-9]')  # more digits than a float64 holds: see clock
+_LOOKED_AT_BYTES: Final = 1 << 16
 _ARRAY_TRIES: Final = 16  # the key may also stand in some nested object before
 _CUT_TRIES: Final = 200
 _NEAR_BYTES: Final = 64  # around a boundary; writers put at most a line break and some blanks there
@@ -76,6 +78,8 @@ class EventFrames:
 
     def __iter__(self) -> Iterator[list[Event]]:
         text, head = self._find_array()
+        if _LONG_TIME.search(text, 0, _LOOKED_AT_BYTES):  # saves decoding the first block twice
+            self._decoder = EventDecoder(exact=True)
         at_end = ended = False
         while not (at_end or ended):
             block = self._source.read()

@@ -17,8 +17,8 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 __all__ = [
-    "NOT_RECORDED", "NO_ALLOCATION", "NO_ARGUMENTS", "Allocation", "Arguments", "Complete", "Event", "EventDecoder", "ExactComplete",
-    "ExactInstant", "Instant",
+    "NOT_RECORDED", "NO_ALLOCATION", "NO_ARGUMENTS", "Allocation", "Arguments", "Complete", "Event", "EventDecoder",
+    "ExactComplete", "ExactInstant", "Instant",
 ]  # fmt: skip
 
 _field = msgspec.field
@@ -146,9 +146,7 @@ class _AsyncEnd(msgspec.Struct, gc=False, tag_field="ph", tag="e"):
     pass
 
 
-_Skipped: TypeAlias = (
-    _FlowStart | _FlowStep | _FlowEnd | _Metadata | _OldInstant | _Counter | _AsyncBegin | _AsyncEnd
-)
+_Skipped: TypeAlias = _FlowStart | _FlowStep | _FlowEnd | _Metadata | _OldInstant | _Counter | _AsyncBegin | _AsyncEnd
 Event: TypeAlias = Complete | Instant | ExactComplete | ExactInstant | _Skipped
 
 NO_ARGUMENTS: Final = Arguments()

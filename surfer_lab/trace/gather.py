@@ -27,7 +27,7 @@ from surfer_lab.trace.event_schema import (
     ExactInstant,
     Instant,
 )
-from surfer_lab.trace.pools import LONGEST_NAME, Pools
+from surfer_lab.trace.pools import Pools
 from surfer_lab.trace.raw_tables import (
     RawAllocations,
     RawAnnotations,
@@ -144,7 +144,7 @@ class _Block:
             ((EventKind.SYNC,), self._syncs),
             ((EventKind.GPU_EVENT,), self._gpu_events),
         ):
-            rows = np.flatnonzero(np.isin(self._kinds, kinds))
+            rows = np.flatnonzero((self._kinds >= kinds[0]) & (self._kinds <= kinds[-1]))
             if len(rows):
                 found.append(read(rows, [self._complete[row] for row in rows.tolist()]))
         if self._instant:
@@ -163,7 +163,7 @@ class _Block:
 
     def _names(self, events: list[Any]) -> NDArray[np.int32]:
         pool = self._pools.names
-        return np.array([pool[e.name if len(e.name) < LONGEST_NAME else e.name[:LONGEST_NAME]] for e in events], np.int32)
+        return np.array([pool[e.name] for e in events], np.int32)
 
     def _threads(self, events: list[Any]) -> NDArray[np.int32]:
         pool = self._pools.threads

@@ -8,7 +8,7 @@ record it waits for; without them both are unknown, which a replay must say.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,12 +31,20 @@ I64 = NDArray[np.int64]
 # A copy to the device from pageable memory of at most 64 KiB returns before it is done (CUDA driver API,
 # "API synchronization behavior"); larger ones, and all copies to pageable host memory, block the host
 _RETURNS_EARLY_BYTES: Final = BYTES_PER_MIB // 16
+_NO_STREAM: Final = (1 << 32) - 1  # CUPTI's "invalid", before Kineto printed it as -1
 _WAITING: Final = (HostCallKind.STREAM_WAIT, HostCallKind.SYNCHRONIZE)
 
 
 def ordered_calls(raw: RawCalls, name_ranks: I64) -> RawCalls:
     """Rows by start, longest first; ties by what they are."""
-    keys = [raw.thread, name_ranks[raw.name], raw.correlation, raw.external_id, raw.size_bytes, raw.smem_bytes]
+    keys: list[NDArray[Any]] = [
+        raw.thread,
+        name_ranks[raw.name],
+        raw.correlation,
+        raw.external_id,
+        raw.size_bytes,
+        raw.smem_bytes,
+    ]
     return raw.take(in_order(raw.start_ns, -raw.duration_ns, keys))
 
 
@@ -84,10 +92,10 @@ def host_call_table(
 
 def _blocks_host(kernels: RawKernels, launch: I32, calls: RawCalls, names: Sequence[str]) -> NDArray[np.bool_]:
     """Whether a copy kept its host call waiting: pageable memory, and the call did not return before the copy ended."""
-    codes = [code for code, name in enumerate(names) if "Pageable" in name]
-    to_host = [code for code in codes if "DtoH" in names[code]]
-    found = (launch >= 0) & (kernels.kind == EventKind.MEMCPY) & np.isin(kernels.name, codes)
-    found &= (kernels.size_bytes > _RETURNS_EARLY_BYTES) | np.isin(kernels.name, to_host)
+    found: NDArray[np.bool_] = (launch >= 0) & (kernels.kind == EventKind.MEMCPY)
+    found &= spread(kernels.name, names, lambda name: "Pageable" in name, np.bool_)
+    to_host = spread(kernels.name, names, lambda name: "DtoH" in name, np.bool_)
+    found &= (kernels.size_bytes > _RETURNS_EARLY_BYTES) | to_host
     found[found] = calls.end_ns[launch[found]] >= kernels.end_ns[found]
     return found
 
@@ -95,7 +103,11 @@ def _blocks_host(kernels: RawKernels, launch: I32, calls: RawCalls, names: Seque
 def _apply_syncs(calls: RawCalls, kinds: I8, syncs: RawSyncs, gpu_events: RawGpuEvents, stream: I64) -> I32:
     """Set streams that cuda_sync and cuda_event events tell; returns the record that each call waits for, -1 = none."""
     waits_for = np.full(len(calls), -1, dtype=np.int32)
-    _set_streams(stream, match_launches(gpu_events.correlation, gpu_events.start_ns, calls.correlation, calls.start_ns), gpu_events.stream)
+    _set_streams(
+        stream,
+        match_launches(gpu_events.correlation, gpu_events.start_ns, calls.correlation, calls.start_ns),
+        gpu_events.stream,
+    )
     caller = match_launches(syncs.correlation, syncs.start_ns, calls.correlation, calls.start_ns)
     record = match_launches(syncs.recorded_by, syncs.start_ns, calls.correlation, calls.start_ns)
     record[record >= 0] = np.where(kinds[record[record >= 0]] == HostCallKind.EVENT_RECORD, record[record >= 0], -1)
@@ -108,9 +120,8 @@ def _apply_syncs(calls: RawCalls, kinds: I8, syncs: RawSyncs, gpu_events: RawGpu
 
 
 def _set_streams(stream: I64, call: I32, said: I64) -> None:
-    known = (call >= 0) & (said >= 0)
+    known = (call >= 0) & (said >= 0) & (said != _NO_STREAM)
     rows, values = call[known], said[known]
     order = np.lexsort((values, rows))[::-1]  # where two disagree, the smallest stays, whatever their order in the file
     unset = stream[rows[order]] < 0
     stream[rows[order][unset]] = values[order][unset]
-

@@ -26,7 +26,7 @@ from surfer_lab.trace.tables import HostCallKind, KernelKind, MemoryFormat, Phas
 
 __all__ = ["TABLES", "check", "violations"]
 
-TABLES: Final = ("ops", "host_calls", "kernels", "spans", "steps", "memory", "tensors")
+TABLES: Final = ("ops", "host_calls", "kernels", "spans", "steps", "memory", "tensors", "uses")
 _TIMED: Final = ("ops", "host_calls", "kernels", "spans")
 _SHOWN: Final = 3
 
@@ -42,6 +42,8 @@ _INDICES: Final = (
     ("tensors", "allocated_by", "ops"),
     ("tensors", "last_used_by", "ops"),
     ("tensors", "freed_after", "ops"),
+    ("uses", "op", "ops"),
+    ("uses", "tensor", "tensors"),
 )
 _ENUMS: Final[tuple[tuple[str, str, type[IntEnum]], ...]] = (
     ("ops", "phase", Phase),
@@ -103,6 +105,8 @@ def _about_indices(trace: Trace) -> Iterator[str]:
     for name, column, kind in _ENUMS:
         if _outside(getattr(getattr(trace, name), column), 0, len(kind)):
             yield f"{name}.{column} has unknown kinds"
+    if (np.diff(trace.uses.op) < 0).any():
+        yield "uses of tensors are not in the ops' order"
     if (trace.ops.parent >= np.arange(len(trace.ops))).any():
         yield "an op stands before its parent"
     waited_for = trace.host_calls.waits_for[trace.host_calls.waits_for >= 0]
@@ -134,4 +138,6 @@ def _about_times(trace: Trace) -> Iterator[str]:
 
 
 def _outside(column: NDArray[Any], lowest: int, limit: int) -> bool:
-    return bool(len(column)) and bool(column.min() < lowest or column.max() >= max(limit, lowest + 1 if lowest < 0 else 0))
+    return bool(len(column)) and bool(
+        column.min() < lowest or column.max() >= max(limit, lowest + 1 if lowest < 0 else 0)
+    )

@@ -8,12 +8,13 @@ repeated the correlation id). Kernels of a CUDA graph have no op: they come from
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from surfer_lab.trace.arguments import element_count, input_dtypes, input_shapes
+from surfer_lab.hardware.dtypes import BYTES_BY_DTYPE
+from surfer_lab.trace.arguments import element_count, input_dtypes, input_shapes, parsed_list
 from surfer_lab.trace.categories import COMMUNICATION_KERNEL, EventKind
 from surfer_lab.trace.collectives import collective_of_kernel, recorded_collective, sizes_of
 from surfer_lab.trace.columns import Interned
@@ -24,7 +25,6 @@ from surfer_lab.trace.pools import Pools, canonical, spread
 from surfer_lab.trace.raw_tables import RawAnnotations, RawCalls, RawKernels
 from surfer_lab.trace.row_order import in_order
 from surfer_lab.trace.tables import HostCallKind, HostCallTable, KernelKind, KernelTable
-from surfer_lab.hardware.dtypes import BYTES_BY_DTYPE
 
 __all__ = ["kernel_table", "once", "ordered_kernels"]
 
@@ -40,7 +40,15 @@ _ANNOTATED_COLLECTIVE: Final = ("nccl:", "rccl:")
 
 def ordered_kernels(raw: RawKernels, name_ranks: I64, raw_ranks: I64) -> RawKernels:
     """Rows by start, then stream; ties by what they are."""
-    keys = [raw.device, raw.duration_ns, name_ranks[raw.name], raw.kind, raw.correlation, raw.external_id, raw.size_bytes]
+    keys: list[NDArray[Any]] = [
+        raw.device,
+        raw.duration_ns,
+        name_ranks[raw.name],
+        raw.kind,
+        raw.correlation,
+        raw.external_id,
+        raw.size_bytes,
+    ]
     keys += [raw_ranks[raw.grid], raw_ranks[raw.block], raw.regs_per_thread, raw.smem_bytes]
     return raw.take(in_order(raw.start_ns, raw.stream, keys))
 
@@ -72,7 +80,7 @@ def kernel_table(
     world_size: int,
 ) -> KernelTable:
     """Build from ordered kernels whose `launch` (kernels,) is an index of `calls`."""
-    names, printed = list(pools.names), list(pools.raws)
+    names, printed = pools.name_list(), list(pools.raws)
     host_call = np.where(launch >= 0, row_of_call[launch], -1).astype(np.int32) if len(row_of_call) else launch
     launched = host_call >= 0
     of_graph = launched.copy()
@@ -148,8 +156,8 @@ def _launch_shapes(
     unsaid = smem_bytes[launched] < 0
     smem_bytes[launched[unsaid]] = calls.smem_bytes[call[unsaid]]
     grid, block = sizes_by_code(grid_code, printed), sizes_by_code(block_code, printed)
-    in_threads = [code for code, name in enumerate(names) if GRID_IN_THREADS.match(name)]
-    rows = launched[np.isin(calls.name[call], in_threads)]
+    in_threads = spread(calls.name[call], names, lambda name: GRID_IN_THREADS.match(name) is not None, np.bool_)
+    rows = launched[in_threads]
     grid[rows] = blocks_of_threads(grid[rows], block[rows])
     return grid, block, smem_bytes
 
@@ -167,7 +175,7 @@ def _collectives(
     world_size: int,
 ) -> tuple[Interned[str], I64, I32]:
     """Name, size and group of communication kernels: as recorded on the kernel, on its op, around its launch."""
-    names = list(pools.names)
+    names = pools.name_list()
     rows = np.flatnonzero(kind == KernelKind.COMMUNICATION)
     recorded = [recorded_collective(printed) for printed in pools.collectives]
     code = kernels.collective[rows].copy()
@@ -181,7 +189,9 @@ def _collectives(
     size_bytes, group_size = kernels.size_bytes.copy(), np.full(len(kernels), -1, dtype=np.int32)
     size_bytes[rows], group_size[rows] = size, group
     own_names = set(kernels.name[rows].tolist())
-    by_kernel = [collective_of_kernel(name) if code_of_name in own_names else None for code_of_name, name in enumerate(names)]
+    by_kernel = [
+        collective_of_kernel(name) if code_of_name in own_names else None for code_of_name, name in enumerate(names)
+    ]
     by_record = [value.name for value in recorded]
     nothing = len(by_kernel) + len(by_record)
     merged = np.full(len(kernels), nothing, dtype=np.int64)
@@ -192,9 +202,10 @@ def _collectives(
 
 def _annotated_sizes(launch: I32, calls: RawCalls, annotations: RawAnnotations, pools: Pools) -> I64:
     """Bytes by the shape on the "nccl:..." annotation around each launch, -1 where there is none. Shape of `launch`."""
-    names, printed = list(pools.names), list(pools.raws)
-    marked = [code for code, name in enumerate(names) if name.startswith(_ANNOTATED_COLLECTIVE)]
-    marks = annotations.take(np.isin(annotations.name, marked))
+    names, printed = pools.name_list(), list(pools.raws)
+    marks = annotations.take(
+        spread(annotations.name, names, lambda name: name.startswith(_ANNOTATED_COLLECTIVE), np.bool_)
+    )
     sizes = np.full(len(launch), -1, dtype=np.int64)
     rows = np.flatnonzero(launch >= 0)
     if not len(marks) or not len(rows):
@@ -209,7 +220,8 @@ def _annotated_sizes(launch: I32, calls: RawCalls, annotations: RawAnnotations, 
 
 
 def _bytes_of(dims: bytes, types: bytes) -> int:
-    shapes, dtypes = input_shapes(dims, types), input_dtypes(types)
+    names = parsed_list(types)
+    shapes, dtypes = input_shapes(parsed_list(dims), names), input_dtypes(names)
     dtype = next((name for name in dtypes or () if name), None)
     count = element_count(shapes)
     size_bytes = count * BYTES_BY_DTYPE.get(dtype or "", 0)
@@ -223,5 +235,3 @@ def _within(column: I64, limit: int) -> I64:
 
 def _in_int16(device: I64) -> I16:
     return _within(device, 1 << 15).astype(np.int16)
-
-

@@ -34,7 +34,8 @@ def sizes_by_code(codes: NDArray[Any], printed: Sequence[bytes]) -> I32:
     table = np.zeros((max(len(printed), 1), 3), dtype=np.int32)
     for code in np.unique(codes).tolist():
         table[code] = _sizes(printed[code])
-    return table[codes]
+    rows: I32 = table[codes]
+    return rows
 
 
 def blocks_of_threads(threads: I32, block: I32) -> I32:

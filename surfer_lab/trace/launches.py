@@ -38,7 +38,10 @@ def match_launches(kernel_id: I64, kernel_start_ns: I64, call_id: I64, call_star
     position = np.arange(len(order))
     before = np.maximum.accumulate(np.where(sorted_kernel, -1, position))
     after = np.minimum.accumulate(np.where(sorted_kernel, len(order), position)[::-1])[::-1]
-    for neighbour in (np.minimum(after, len(order) - 1), before):  # the one before wins; after: clocks disagree a little
+    for neighbour in (
+        np.minimum(after, len(order) - 1),
+        before,
+    ):  # the one before wins; after: clocks disagree a little
         fits = sorted_kernel & (neighbour >= 0)
         fits[fits] = ~sorted_kernel[neighbour[fits]] & (sorted_ids[neighbour[fits]] == sorted_ids[fits])
         found[kernels[order[fits] - len(calls)]] = calls[order[neighbour[fits]]]
@@ -46,9 +49,14 @@ def match_launches(kernel_id: I64, kernel_start_ns: I64, call_id: I64, call_star
 
 
 def processes_of_devices(
-    device: NDArray[Any], kernel_id: I64, kernel_start_ns: I64, call_process: NDArray[Any], call_id: I64, call_start_ns: I64
+    device: NDArray[Any],
+    kernel_id: I64,
+    kernel_start_ns: I64,
+    call_process: NDArray[Any],
+    call_id: I64,
+    call_start_ns: I64,
 ) -> dict[int, int]:
-    """device -> the process whose calls match the most of its kernels; only processes with a match are named."""
+    """By device, the process whose calls match the most of its kernels; only processes with a match are named."""
     best: dict[int, tuple[int, int]] = {}
     processes, counts = np.unique(call_process, return_counts=True)
     for process in processes[np.argsort(-counts, kind="stable")][:_MOST_PROCESSES].tolist():

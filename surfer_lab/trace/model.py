@@ -22,6 +22,7 @@ from surfer_lab.trace.tables import (
     StepSource,
     StepTable,
     TensorTable,
+    TensorUseTable,
 )
 
 __all__ = ["SCHEMA_VERSION", "CellRecord", "RecordedDevice", "Trace", "TraceOrigin", "TraceWarning"]
@@ -85,6 +86,7 @@ class Trace:
     cell: CellRecord | None = None
     peak_allocated_bytes: int | None = None
     peak_reserved_bytes: int | None = None
+    uses: TensorUseTable = field(default_factory=TensorUseTable.none)  # captures without a GPU
     environment: Mapping[str, str] = field(default_factory=dict)  # allow-listed keys only: torch, cuda, ...
     warnings: tuple[TraceWarning, ...] = ()
     schema_version: int = SCHEMA_VERSION

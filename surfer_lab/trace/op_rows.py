@@ -10,11 +10,11 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from surfer_lab.trace.arguments import argument_values, input_dtypes, input_shapes, memory_format
+from surfer_lab.trace.arguments import argument_values, input_dtypes, input_shapes, memory_format, parsed_list
 from surfer_lab.trace.columns import Interned
 from surfer_lab.trace.nesting import Nesting, inherit
 from surfer_lab.trace.phases import forward_ops, phases
-from surfer_lab.trace.pools import canonical, ranks
+from surfer_lab.trace.pools import canonical
 from surfer_lab.trace.python_stacks import PythonStacks
 from surfer_lab.trace.raw_tables import RawOps
 from surfer_lab.trace.row_order import in_order
@@ -40,7 +40,7 @@ class OpRows:
 
 def ordered_ops(raw: RawOps, name_ranks: I64, raw_ranks: I64) -> RawOps:
     """Rows by start, longest first; ties by what they are."""
-    keys = [raw.external_id, raw.thread, name_ranks[raw.name], raw.sequence, raw.forward_thread]
+    keys: list[NDArray[Any]] = [raw.external_id, raw.thread, name_ranks[raw.name], raw.sequence, raw.forward_thread]
     keys += [raw_ranks[column] for column in (raw.dims, raw.types, raw.strides, raw.arguments, raw.call_stack)]
     return raw.take(in_order(raw.start_ns, -raw.duration_ns, keys))
 
@@ -107,11 +107,16 @@ def _inputs(raw: RawOps, printed: Sequence[bytes]) -> tuple[Interned[Any], Inter
     shapes: list[ArgShapes | None] = []
     dtypes: list[ArgDtypes | None] = []
     layouts: list[MemoryFormat] = []
-    for dims, types, strides in zip(*(column[first].tolist() for column in (raw.dims, raw.types, raw.strides)), strict=True):
-        shape = input_shapes(printed[dims], printed[types])
+    lists: dict[int, list[Any] | None] = {}
+    for rows in zip(*(column[first].tolist() for column in (raw.dims, raw.types, raw.strides)), strict=True):
+        for code in rows:
+            if code not in lists:
+                lists[code] = parsed_list(printed[code])
+        dims, types, strides = (lists[code] for code in rows)
+        shape = input_shapes(dims, types)
         shapes.append(shape)
-        dtypes.append(input_dtypes(printed[types]) if shape is not None else None)
-        layouts.append(memory_format(shape, printed[strides]))
+        dtypes.append(input_dtypes(types) if shape is not None else None)
+        layouts.append(memory_format(shape, strides))
     layout = np.array(layouts or [MemoryFormat.UNKNOWN], dtype=np.int8)[combination]
     return canonical(combination, shapes), canonical(combination, dtypes), layout
 
@@ -125,13 +130,15 @@ def _place(
     parent: I32,
     forward_op: I32,
 ) -> Interned[str]:
-    """Module or source line: by python frames, else as printed on the op, else of its parent, else of its forward op."""
+    """Module or source line: of the forward op, else as printed on the op, else by python frames, else its parent's."""
     as_printed = _by_print(printed_codes, printed, read)
     merged = np.where(as_printed.codes >= 0, as_printed.codes + len(values), codes)
     merged = inherit(merged, parent)
     from_forward = np.where(forward_op >= 0, merged[forward_op], -1) if len(merged) else merged
     merged = np.where((forward_op >= 0) & (from_forward >= 0), from_forward, merged)
-    return canonical(np.where(merged < 0, len(values) + len(as_printed.values), merged), [*values, *as_printed.values, None])
+    return canonical(
+        np.where(merged < 0, len(values) + len(as_printed.values), merged), [*values, *as_printed.values, None]
+    )
 
 
 def _call_stack(printed: bytes) -> str | None:

@@ -34,6 +34,10 @@ class Pool(dict[T, int], Generic[T]):
 class Pools:
     """The pools shared by all raw tables of a file. Code 0 of `raws` is the empty text: not recorded."""
 
+    def name_list(self) -> list[str]:
+        """Names by code; the end of an absurdly long one is cut."""
+        return [name[:LONGEST_NAME] for name in self.names]
+
     def __init__(self) -> None:
         self.names: Pool[str] = Pool()
         self.threads: Pool[tuple[Any, Any]] = Pool()
@@ -52,21 +56,22 @@ def spread(
     table = np.zeros(max(len(values), 1), dtype=dtype)
     for code in np.flatnonzero(np.bincount(codes, minlength=1)).tolist():
         table[code] = function(values[code])
-    return table[codes]
+    rows: NDArray[S] = table[codes]
+    return rows
 
 
-def ranks(values: list[str]) -> NDArray[np.int64]:
+def ranks(values: Sequence[str] | Sequence[bytes]) -> NDArray[np.int64]:
     """Position of each value in sorted order: an order of codes that does not depend on the file's.
 
     >>> ranks(["b", "a", "c"])
     array([1, 0, 2])
     """
     result = np.empty(len(values), dtype=np.int64)
-    result[sorted(range(len(values)), key=values.__getitem__)] = np.arange(len(values))
+    result[sorted(range(len(values)), key=lambda code: values[code])] = np.arange(len(values))
     return result
 
 
-def canonical(codes: NDArray[np.integer[Any]], values: list[T | None] | tuple[T | None, ...]) -> Interned[T]:
+def canonical(codes: NDArray[np.integer[Any]], values: Sequence[T | None]) -> Interned[T]:
     """A column whose codes follow the rows, with the values in use only; a value that is None means not recorded.
 
     Equal values behind different codes become one.

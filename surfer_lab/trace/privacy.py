@@ -79,7 +79,7 @@ def is_allowed(key: str, value: str) -> bool:
 def allowed_environment(metadata: Mapping[str, Any]) -> dict[str, str]:
     """The allow-listed facts, wherever in the metadata they stand; keys in sorted order.
 
-    >>> allowed_environment({"cuda_runtime_version": 12040, "host_name": "x", "system": {"torch_version": "2.6.0+cu124"}})
+    >>> allowed_environment({"cuda_runtime_version": 12040, "host_name": "x", "any": {"torch_version": "2.6.0+cu124"}})
     {'cuda': '12.4', 'torch': '2.6.0+cu124'}
     """
     found: dict[str, str] = {}

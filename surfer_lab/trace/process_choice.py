@@ -2,8 +2,8 @@
 
 A Trace is one process's iteration on the GPUs that it drives. Where several processes of a file launch GPU work (ranks
 merged into one file), the one with the most GPU time is kept, the first by number where they tie, and a warning says
-so. Processes that launch nothing stay: their marks and ops disturb nobody. Threads get numbers in the order of (process,
-thread), so that the order of events in the file does not matter.
+so. Processes that launch nothing stay: their marks and ops disturb nobody. Threads get numbers in the order of process
+and thread, so that the order of events in the file does not matter.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ of modules ("ResNet_0.Sequential_1.Conv2d_3"), are kept.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -36,18 +36,20 @@ class PythonStacks:
     _nesting: Nesting
 
     @classmethod
-    def of(cls, name_codes: NDArray[Any], names: Sequence[str], start_ns: I64, end_ns: I64, thread: I32) -> PythonStacks:
+    def of(
+        cls, name_codes: NDArray[Any], names: Sequence[str], start_ns: I64, end_ns: I64, thread: I32
+    ) -> PythonStacks:
         """Nest frames that are in order of start, longest first."""
         nesting = Nesting.of(start_ns, end_ns, thread)
-        used = np.unique(name_codes).tolist()
-        line_of = {code: line for code in used if (line := user_line(names[code])) is not None}
-        module_of = {code: module for code in used if (module := module_of_frame(names[code])) is not None}
+        used = np.flatnonzero(np.bincount(name_codes, minlength=1)).tolist() if len(name_codes) else []
+        line_of = {code: label for code in used if (label := user_line(names[code])) is not None}
+        module_of = {code: label for code in used if (label := module_of_frame(names[code])) is not None}
         lines, line = _chains(name_codes, line_of, nesting.parent, _extended_lines)
         modules, module = _chains(name_codes, module_of, nesting.parent, _extended_path)
         return cls(
             lines=[shown_lines(*pair) for pair in lines],
             modules=modules,
-            is_module=np.isin(name_codes, list(module_of)),
+            is_module=_among(name_codes, module_of),
             _line=inherit(line, nesting.parent),
             _module=inherit(module, nesting.parent),
             _nesting=nesting,
@@ -70,7 +72,7 @@ def _chains(
 ) -> tuple[list[Any], I32]:
     """Each labelled frame's chain: its own label appended to the chain of its nearest labelled caller."""
     chains: dict[Any, int] = {}
-    rows = np.flatnonzero(np.isin(name_codes, list(labels))) if labels else np.empty(0, np.int64)
+    rows = np.flatnonzero(_among(name_codes, labels))
     own = np.full(len(name_codes), -1, dtype=np.int32)
     own[rows] = rows
     caller = inherit(own, parent)
@@ -84,6 +86,13 @@ def _chains(
             values.append(chain)
         code[row] = found
     return values, code
+
+
+def _among(codes: NDArray[Any], wanted: Iterable[int]) -> NDArray[np.bool_]:
+    table = np.zeros(int(codes.max(initial=0)) + 1, dtype=np.bool_)
+    table[list(wanted)] = True
+    found: NDArray[np.bool_] = table[codes]
+    return found
 
 
 def _extended_lines(chain: tuple[str, str] | None, line: str) -> tuple[str, str]:

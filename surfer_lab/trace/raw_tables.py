@@ -137,6 +137,8 @@ def integers(items: Sequence[Any]) -> I64:
     >>> integers([7, "12", None, 1e300, [3], "x"])
     array([ 7, 12, -1, -1, -1, -1])
     """
+    if items.count(-1) == len(items):  # often nothing is recorded: three times faster than converting
+        return np.full(len(items), -1, dtype=np.int64)
     try:
         column = np.array(items, dtype=np.int64)
         if column.shape == (len(items),):

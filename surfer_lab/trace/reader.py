@@ -50,9 +50,7 @@ def read_bytes(
     return _read(io.BytesIO(data), len(data), name=name, progress=progress, batch_size=batch_size)
 
 
-def _read(
-    stream: BinaryIO, total_bytes: int, *, name: str, progress: Progress | None, batch_size: int | None
-) -> Trace:
+def _read(stream: BinaryIO, total_bytes: int, *, name: str, progress: Progress | None, batch_size: int | None) -> Trace:
     if batch_size is not None and (type(batch_size) is not int or batch_size < 1):
         raise OptionError(f"a batch size of {batch_size!r}", remedy="a whole number of samples, 1 or more")
     head = stream.read(len(MAGIC))

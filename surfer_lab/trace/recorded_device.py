@@ -25,8 +25,8 @@ def main_device(device: NDArray[np.integer[Any]], duration_ns: NDArray[np.int64]
 def recorded_device(listed: object, device: int) -> RecordedDevice | None:
     """The record of `device` in a "deviceProperties" list; None where the file names none.
 
-    >>> recorded_device([{"id": 0, "name": "Tesla V100-SXM2-16GB", "numSms": 80, "computeMajor": 7, "computeMinor": 0}], 0)
-    RecordedDevice(name='Tesla V100-SXM2-16GB', sm_count=80, memory_bytes=None, compute_capability='7.0', count=1)
+    >>> recorded_device([{"id": 0, "name": "Tesla T4", "numSms": 40, "computeMajor": 7, "computeMinor": 5}], 0)
+    RecordedDevice(name='Tesla T4', sm_count=40, memory_bytes=None, compute_capability='7.5', count=1)
     """
     rows = [row for row in listed if isinstance(row, dict)] if isinstance(listed, list) else []
     same = [row for row in rows if row.get("id") == device]

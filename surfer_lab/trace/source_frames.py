@@ -17,26 +17,26 @@ __all__ = ["lines_of_call_stack", "module_of_frame", "shown_lines", "user_line"]
 _FRAME: Final = re.compile(r"(?P<path>[^\n]{1,4096}?)\((?P<line>\d{1,9})\)(?:: [^\n]*)?$")
 _MODULE: Final = re.compile(r"nn\.Module: (?P<name>[^\n]{1,256})$")
 _INSTALLED: Final = re.compile(
-    r"(?:^|[/\\])(?:site-packages|dist-packages|lib[/\\]python\d|python\d[\d.]*[/\\]lib)(?:[/\\]|$)|^<(?!ipython-input)"
+    r"(?:^|[/\\])(?:site-packages|dist-packages|lib[/\\]python\d[\d.]*|[Pp]ython\d*[/\\]lib)(?:[/\\]|$)|^<(?!ipython-input)"
 )
 _NOTEBOOK_CELL: Final = re.compile(r"ipykernel_\d+[/\\]\d+\.py$|<ipython-input-[^>]*>$")
 
 # Packages that a profiled script imports; recorded relative to sys.path, so that nothing else marks them as installed
 _PACKAGES: Final = frozenset({
-    "IPython", "PIL", "accelerate", "apex", "apport_python_hook", "av", "datasets", "debugpy", "deepspeed", "diffusers", "einops",
-    "fairscale", "flash_attn", "functorch", "huggingface_hub", "ignite", "ipykernel", "jupyter_client", "jupyter_core",
-    "lightning", "lightning_fabric", "megatron", "numpy", "pandas", "peft", "pytorch_lightning", "ray", "safetensors",
-    "scipy", "sklearn", "surfer_lab", "timm", "tokenizers", "torch", "torchaudio", "torchdata", "torchgen", "torchmetrics",
-    "torchrec", "torchtext", "torchvision", "tornado", "tqdm", "traitlets", "transformers", "triton", "trl", "vllm",
-    "xformers", "zmq",
+    "IPython", "PIL", "accelerate", "apex", "av", "datasets", "debugpy", "deepspeed", "diffusers", "einops",
+    "fairscale", "flash_attn", "functorch", "huggingface_hub", "ignite", "ipykernel", "jupyter_client",
+    "jupyter_core", "lightning", "lightning_fabric", "megatron", "numpy", "pandas", "peft", "pytorch_lightning",
+    "ray", "safetensors", "scipy", "sklearn", "surfer_lab", "timm", "tokenizers", "torch", "torchaudio",
+    "torchdata", "torchgen", "torchmetrics", "torchrec", "torchtext", "torchvision", "tornado", "tqdm",
+    "traitlets", "transformers", "triton", "trl", "vllm", "xformers", "zmq",
 })  # fmt: skip
 _LIBRARY_TOPS: Final = _PACKAGES | sys.stdlib_module_names
 
 
 def user_line(frame: str) -> str | None:
-    """ "file.py:line" of a frame in the user's own code, None for any other frame.
+    """File and line of a frame in the user's own code, None for any other frame.
 
-    >>> user_line("/home/someone/project/train.py(41): main"), user_line("torch/nn/modules/module.py(1501): _call_impl")
+    >>> user_line("/home/someone/project/train.py(41): main"), user_line("torch/nn/functional.py(9): relu")
     ('train.py:41', None)
     >>> user_line("threading.py(1032): _bootstrap"), user_line("<built-in method mul of Tensor object at 0x7f>")
     (None, None)
@@ -76,7 +76,7 @@ def shown_lines(outermost: str, innermost: str) -> str:
 def lines_of_call_stack(stack: str) -> str | None:
     """The user's lines of an old "Call stack", None where there is none.
 
-    >>> lines_of_call_stack("/opt/lib/python3.7/site-packages/torch/nn/functional.py(9): relu;net.py(5): forward;run.py(7): <module>")
+    >>> lines_of_call_stack("/opt/lib/python3.7/torch/nn/functional.py(9): relu;net.py(5): forward;run.py(7): main")
     'run.py:7 > net.py:5'
     """
     lines = [line for frame in stack.split(";") if (line := user_line(frame.strip())) is not None]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,9 @@ __all__ = ["annotations_among_ops", "marks_of", "ordered_annotations", "ordered_
 I64 = NDArray[np.int64]
 
 
-def annotations_among_ops(ops: RawOps, annotations: RawAnnotations, names: Sequence[str]) -> tuple[RawOps, RawAnnotations]:
+def annotations_among_ops(
+    ops: RawOps, annotations: RawAnnotations, names: Sequence[str]
+) -> tuple[RawOps, RawAnnotations]:
     """Move marks that 2021's "Operator" category held among the ops to the annotations."""
     marked = spread(ops.name, names, is_annotation, np.bool_)
     if not marked.any():
@@ -41,7 +44,7 @@ def annotations_among_ops(ops: RawOps, annotations: RawAnnotations, names: Seque
 
 def ordered_annotations(raw: RawAnnotations, name_ranks: I64) -> RawAnnotations:
     """Rows by start, longest first; ties by what they are."""
-    keys = [raw.thread, name_ranks[raw.name], raw.external_id, raw.finished]
+    keys: list[NDArray[Any]] = [raw.thread, name_ranks[raw.name], raw.external_id, raw.finished]
     return raw.take(in_order(raw.start_ns, -raw.duration_ns, keys))
 
 
@@ -52,8 +55,7 @@ def ordered_frames(raw: RawPython, name_ranks: I64) -> RawPython:
 
 def marks_of(annotations: RawAnnotations, names: Sequence[str], prefix: str) -> Nesting:
     """The annotations whose name begins so, to ask what lies inside one."""
-    codes = [code for code, name in enumerate(names) if name.startswith(prefix)]
-    rows = annotations.take(np.isin(annotations.name, codes))
+    rows = annotations.take(spread(annotations.name, names, lambda name: name.startswith(prefix), np.bool_))
     return Nesting.of(rows.start_ns, rows.end_ns, rows.thread)
 
 
@@ -65,7 +67,9 @@ def span_table(
     module_rows = np.flatnonzero(stacks.is_module)
     module_count = len(module_rows)
     code = np.concatenate([annotations.name, stacks.module_codes(module_rows) + len(names)]).astype(np.int64)
-    kind = np.concatenate([spread(annotations.name, names, annotation_kind, np.int8), np.full(module_count, SpanKind.MODULE, np.int8)])
+    kind = np.concatenate(
+        [spread(annotations.name, names, annotation_kind, np.int8), np.full(module_count, SpanKind.MODULE, np.int8)]
+    )
     start_ns = np.concatenate([annotations.start_ns, frames.start_ns[module_rows]])
     duration_ns = np.concatenate([annotations.duration_ns, frames.duration_ns[module_rows]])
     thread = np.concatenate([annotations.thread, frames.thread[module_rows]])

@@ -46,7 +46,9 @@ _TABLE_TYPES: Final[dict[str, type[Any]]] = {
     "steps": tables.StepTable,
     "memory": tables.MemoryTable,
     "tensors": tables.TensorTable,
+    "uses": tables.TensorUseTable,
 }
+_LATER_TABLES: Final = {"uses"}  # files of the first versions lack them: nothing was recorded
 _DTYPES: Final = {"i1", "i2", "i4", "i8", "b1"}  # what tables are made of
 
 
@@ -111,6 +113,8 @@ def to_bytes(trace: Trace) -> bytes:
     described: dict[str, dict[str, _Column]] = {}
     for name in TABLES:
         table = getattr(trace, name)
+        if name in _LATER_TABLES and not len(table):
+            continue  # so that what does not use them reads as before
         described[name] = {field.name: _pack(getattr(table, field.name), numbers) for field in fields(table)}
     header = _Header(
         origin=trace.origin,
@@ -164,6 +168,8 @@ def _rebuilt(header: _Header, numbers: bytes) -> Trace:
     offset = 0
     built: dict[str, Any] = {}
     for name, kind in _TABLE_TYPES.items():
+        if name not in header.tables and name in _LATER_TABLES:
+            continue
         columns: dict[str, Any] = {}
         for field in fields(kind):
             columns[field.name], offset = _unpack(header.tables[name][field.name], numbers, offset)
@@ -271,4 +277,3 @@ def _unpacked(data: bytes, size: int, name: str) -> bytes:
 
 def _damaged(name: str, why: str) -> TraceError:
     return TraceError(f"{name} is a damaged saved trace: {why}", remedy="copy or save it again")
-

@@ -18,7 +18,7 @@ from surfer_lab.trace.columns import Interned
 __all__ = [
     "ArgDtypes", "ArgShapes", "HostCallKind", "HostCallTable", "KernelKind", "KernelTable", "MemoryFormat",
     "MemoryTable", "OpTable", "Phase", "Shape", "SpanKind", "SpanTable", "StepSource", "StepTable", "TensorRole",
-    "TensorTable",
+    "TensorTable", "TensorUseTable",
 ]  # fmt: skip
 
 Shape: TypeAlias = tuple[int, ...]
@@ -216,3 +216,27 @@ class TensorTable:
 
     def __len__(self) -> int:
         return len(self.size_bytes)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TensorUseTable:
+    """Which storages each op of a capture reads and writes: what ops depend on. Empty where it was not recorded.
+
+    In order of op, an op's reads before its writes, each in the order of its arguments or results.
+    """
+
+    op: I32
+    tensor: I32  # row of the tensors
+    position: I16  # argument read, or result written, by the op's schema; -1: unknown (an op put together from several)
+    is_write: B
+
+    def __len__(self) -> int:
+        return len(self.op)
+
+    @classmethod
+    def none(cls) -> TensorUseTable:
+        """No row."""
+        return cls(
+            op=np.zeros(0, np.int32), tensor=np.zeros(0, np.int32), position=np.zeros(0, np.int16),
+            is_write=np.zeros(0, np.bool_),
+        )  # fmt: skip
