@@ -31,7 +31,7 @@ __all__ = ["PRIME_BATCH", "BatchScaling", "at_batch"]
 
 PRIME_BATCH: Final = 1009
 
-_WHOLE_NUMBER: Final = re.compile(r"(?<![\w.])\d+(?![\w.])")
+_WHOLE_NUMBER: Final = re.compile(r"(?<![\w.+-])\d+(?![\w.])")  # neither "0.1" nor the end of "1e-05"
 _OF_THE_MODEL: Final = (TensorRole.PARAMETER, TensorRole.BUFFER, TensorRole.OPTIMIZER_STATE, TensorRole.GRADIENT)
 
 I64 = NDArray[np.int64]

@@ -41,7 +41,7 @@ def step(n: int, *, extra: str = "aten::relu", class_tokens: int = 0) -> Trace:
         makes={"z": 4 * n * 8},
         inputs=((rows, 8), None),
         outputs=((n, 8),),
-        arguments=("", f"[{n}, 8]", "0.125"),
+        arguments=("", f"[{n}, 8]", "0.125", "1e-05"),
     )
     graph.op(
         "aten::cat",
@@ -104,7 +104,7 @@ def test_a_reshaped_trace_is_one_of_shapes_and_keeps_everything_else() -> None:
 
 def test_numbers_that_are_no_sizes_are_left_alone() -> None:
     reshaped = at_batch(step(PRIME_BATCH), 7)
-    assert reshaped.ops.arguments[3] == ("", "[7, 8]", "0.125")
+    assert reshaped.ops.arguments[3] == ("", "[7, 8]", "0.125", "1e-05")
 
 
 def test_a_batch_that_is_not_prime_is_refused_with_the_way_out() -> None:
