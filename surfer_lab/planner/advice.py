@@ -15,6 +15,7 @@ from typing import Final
 import numpy as np
 
 from surfer_lab.engine.estimate import Limit, PredictionSet, StepTimes
+from surfer_lab.engine.lowering.families import Family, traits
 from surfer_lab.hardware.dtypes import RateClass
 from surfer_lab.trace.model import Trace, TraceOrigin
 
@@ -34,6 +35,9 @@ __all__ = [
 WAITING_MATTERS_FRACTION: Final = 0.15
 # share of GPU time that must be fp32 matrix work before tensor cores are named
 MATRIX_WORK_MATTERS_FRACTION: Final = 0.25
+
+
+_MATRIX_FAMILIES: Final = frozenset(family.value for family in Family if traits(family).arithmetic)
 
 
 class Bound(Enum):
@@ -227,4 +231,4 @@ def _fp32_matrix_share(prediction: PredictionSet) -> float:
 
 
 def _is_matrix_family(family: str) -> bool:
-    return any(word in family.lower() for word in ("conv", "matmul", "linear", "gemm", "attention", "bmm"))
+    return family in _MATRIX_FAMILIES

@@ -33,7 +33,7 @@ _COPIES: Final = {
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class OperationGroups:
-    """Groups in order of falling time on the first GPU (or the origin, where measured). Times: ns a step.
+    """Groups in order of falling time at the origin, where measured, else on the GPU named by `lead`. Times: ns a step.
 
     Shapes: (groups,) and (gpus, groups). `origin_ns` is nan where nothing was measured.
     """
@@ -77,7 +77,7 @@ def outermost_aten_op(trace: Trace) -> I32:
     return outermost
 
 
-def by_operation(prediction: PredictionSet) -> OperationGroups:
+def by_operation(prediction: PredictionSet, *, lead: int = 0) -> OperationGroups:
     """By outermost aten op and phase: "conv2d, forward"; kernels without an op by the kernel's kind or own name."""
     trace, items = prediction.trace, prediction.items
     ops, kernels = trace.ops, trace.kernels
@@ -104,17 +104,17 @@ def by_operation(prediction: PredictionSet) -> OperationGroups:
     key[rows, 0] = 2
     key[rows, 1] = kernels.name.codes[items.kernel[rows]]
     key[rows, 2] = kernels.kind[items.kernel[rows]]
-    return _group(prediction, _labels(key, label))
+    return _group(prediction, _labels(key, label), lead)
 
 
-def by_family(prediction: PredictionSet) -> OperationGroups:
+def by_family(prediction: PredictionSet, *, lead: int = 0) -> OperationGroups:
     """By kind of work ("conv", "matmul", ...), whatever the phase."""
     family = prediction.items.family
     key = family.codes.astype(np.int64)[:, None]
-    return _group(prediction, _labels(key, lambda item: (family[item] or "other", Phase.OTHER)))
+    return _group(prediction, _labels(key, lambda item: (family[item] or "other", Phase.OTHER)), lead)
 
 
-def by_phase(prediction: PredictionSet) -> OperationGroups:
+def by_phase(prediction: PredictionSet, *, lead: int = 0) -> OperationGroups:
     """By phase of the step: forward, backward, optimizer, communication, other."""
     items, ops = prediction.items, prediction.trace.ops
     phase = np.zeros(len(items), dtype=np.int64)
@@ -123,6 +123,7 @@ def by_phase(prediction: PredictionSet) -> OperationGroups:
     return _group(
         prediction,
         _labels(phase[:, None], lambda item: (Phase(int(phase[item])).name.lower(), Phase(int(phase[item])))),
+        lead,
     )
 
 
@@ -152,7 +153,7 @@ def _in_step(prediction: PredictionSet) -> tuple[NDArray[np.bool_], int]:
     return np.ones(len(items), dtype=np.bool_), 1
 
 
-def _group(prediction: PredictionSet, labels: Labels) -> OperationGroups:
+def _group(prediction: PredictionSet, labels: Labels, lead_gpu: int) -> OperationGroups:
     codes, names = labels
     chosen, step_count = _in_step(prediction)
     rows, codes = np.flatnonzero(chosen), codes[chosen]
@@ -167,12 +168,16 @@ def _group(prediction: PredictionSet, labels: Labels) -> OperationGroups:
     )
     origin = _origin_ns(prediction)
     origin_sum = summed(origin[rows]) if origin is not None else np.full(groups, np.nan)
-    lead = origin_sum if origin is not None else (duration[0] if gpus else np.zeros(groups))
+    lead = origin_sum if origin is not None else (duration[lead_gpu] if gpus else np.zeros(groups))
     order = np.argsort(-lead, kind="stable")
     total = duration.sum(axis=1, keepdims=True)
     method = _dominant(prediction.method[:, rows], codes, prediction.duration_ns[:, rows], groups, len(Method))
     limit = _dominant(prediction.limited_by[:, rows], codes, prediction.duration_ns[:, rows], groups, len(Limit))
-    weight = origin[rows] if origin is not None else (prediction.duration_ns[0, rows] if gpus else np.zeros(len(rows)))
+    weight = (
+        origin[rows]
+        if origin is not None
+        else (prediction.duration_ns[lead_gpu, rows] if gpus else np.zeros(len(rows)))
+    )
     places = _heaviest_places(prediction, rows, codes, weight, groups)
     return OperationGroups(
         name=tuple(names[group][0] for group in order),

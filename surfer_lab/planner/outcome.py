@@ -18,7 +18,8 @@ from surfer_lab.engine.estimate import Method, PredictionSet
 from surfer_lab.errors import PredictionError
 from surfer_lab.hardware.gpu import Gpu
 from surfer_lab.planner.advice import StepParts, parts_of
-from surfer_lab.planner.memory import Fit, PeakMemory, fit_of, peak_of
+from surfer_lab.planner.memory import Fit
+from surfer_lab.planner.memory_need import MemoryNeed, memory_needs
 from surfer_lab.planner.pricing import Price
 from surfer_lab.planner.whole_cell import CellOutcome, cell_outcome
 from surfer_lab.units import NS_PER_HOUR, NS_PER_S
@@ -60,8 +61,7 @@ class Outcome:
     usd_per_1000_steps_low: float | None
     usd_per_1000_steps_high: float | None
     epoch: Epoch | None
-    peak: PeakMemory | None
-    fit: Fit
+    memory: MemoryNeed | None
     cell: CellOutcome | None
     share_by_method: Mapping[Method, float]  # of GPU time; sums to 1
 
@@ -76,6 +76,11 @@ class Outcome:
         return self.parts.step_ns
 
     @property
+    def fit(self) -> Fit:
+        """Whether the step fits into the card's memory."""
+        return Fit.UNKNOWN if self.memory is None else self.memory.fit
+
+    @property
     def usd_per_hour(self) -> float | None:
         """What must be paid by the hour to have one; None without a price."""
         return _usd_per_hour(self.scenario)
@@ -87,13 +92,15 @@ def outcomes(prediction: PredictionSet, scenarios: Sequence[Scenario]) -> tuple[
         raise PredictionError(
             "the scenarios are not those of the predicted GPUs", remedy="one scenario a GPU, in order"
         )
-    peak = peak_of(prediction.trace)
+    needs = memory_needs(prediction.trace, prediction.gpus)
     origin_step_ns = float(prediction.measured.step_ns[0]) if prediction.measured is not None else None
-    return tuple(_outcome(prediction, row, scenario, peak, origin_step_ns) for row, scenario in enumerate(scenarios))
+    return tuple(
+        _outcome(prediction, row, scenario, needs[row], origin_step_ns) for row, scenario in enumerate(scenarios)
+    )
 
 
 def _outcome(
-    prediction: PredictionSet, row: int, scenario: Scenario, peak: PeakMemory | None, origin_step_ns: float | None
+    prediction: PredictionSet, row: int, scenario: Scenario, memory: MemoryNeed | None, origin_step_ns: float | None
 ) -> Outcome:
     parts = parts_of(prediction.steps, row)
     usd_per_hour = _usd_per_hour(scenario)
@@ -115,8 +122,7 @@ def _outcome(
         usd_per_1000_steps_low=usd(parts.low_ns * STEPS_PRICED),
         usd_per_1000_steps_high=usd(parts.high_ns * STEPS_PRICED),
         epoch=_epoch(scenario, parts.step_ns, usd_per_hour),
-        peak=peak,
-        fit=fit_of(peak, scenario.gpu),
+        memory=memory,
         cell=cell_outcome(
             prediction.trace,
             step_ns=parts.step_ns,

@@ -74,7 +74,7 @@ def test_plain_fp32_matrix_work_on_a_busy_gpu_is_told_of_tensor_cores():
 def test_16_bit_matrix_work_is_not():
     from surfer_lab.trace.tables import Phase
 
-    kernels = [("aten::mm", None, Phase.FORWARD, "matmul", "bf16", 90)]
+    kernels = [("aten::mm", None, Phase.FORWARD, "mm", "bf16", 90)]
     found = diagnosis((0.02, 0.0, 0.0, 0.0), limit=Limit.COMPUTE, kernels=kernels)
     assert [remedy.kind for remedy in found.remedies] == [RemedyKind.FASTER_GPU]
 
