@@ -206,6 +206,7 @@ def _gpus(view: ViewModel) -> list[Child]:
             with_batch=with_batch,
             with_epoch=with_epoch,
             with_cell=with_cell,
+            shows_busy=view.shows_busy,
         )
         for row in view.rows
     ]
@@ -251,6 +252,7 @@ def _gpu_row(
     with_batch: bool,
     with_epoch: bool,
     with_cell: bool,
+    shows_busy: bool,
 ) -> Markup:
     step = row.step
     value = step.value or 0.0
@@ -263,7 +265,6 @@ def _gpu_row(
         note=step.range_text,
         is_origin=row.is_origin,
     )
-    price = " ".join(filter(None, (row.price_note, row.price_source and f"({row.price_source})"))) or None
     verdict = {Verdict.DOES_NOT_FIT: ("does not fit", "s-bad"), Verdict.TIGHT: ("tight", "s-warn")}.get(row.verdict)
     memory = tag("span", verdict[0], class_=f"s-sub {verdict[1]}") if verdict else None
     return tag(
@@ -283,6 +284,7 @@ def _gpu_row(
             "td",
             range_svg(bar, longest, reference),
             tag("span", step.range_text, class_="s-sub"),
+            tag("span", f"GPU busy {row.busy.text}", class_="s-sub") if shows_busy else None,
             class_="s-graph s-left",
         ),
         _cell(row.samples_per_s, text=row.samples_per_s.text.removesuffix(" samples/s") if row.samples_per_s else "")
@@ -291,7 +293,7 @@ def _gpu_row(
         tag(
             "td",
             row.usd_per_hour.text,
-            title=price,
+            title=row.price_note or None,
             data_sort="" if row.usd_per_hour.value is None else f"{row.usd_per_hour.value:g}",
         ),
         _cell(row.usd_per_1000_steps, sub=row.usd_per_1000_steps.range_text),
@@ -432,7 +434,7 @@ def _details(view: ViewModel, *, is_page: bool) -> list[Child]:
             "details",
             tag("summary", scatter.title),
             tag("p", scatter.description, class_="s-note"),
-            scatter_svg(scatter),
+            tag("div", scatter_svg(scatter), class_="s-scroll", role="region", tabindex="0", aria_label=scatter.title),
             open=is_page,
         )
         if scatter is not None

@@ -22,6 +22,7 @@ def flat_rows(outcomes: Sequence[Outcome]) -> list[dict[str, Cell]]:
 
 def _row(outcome: Outcome) -> dict[str, Cell]:
     parts, price, epoch, cell = outcome.parts, outcome.scenario.price, outcome.epoch, outcome.cell
+    need = outcome.memory
     shares = sorted(outcome.share_by_method.items(), key=lambda item: -item[1])
     return {
         "gpu": outcome.gpu.name,
@@ -39,7 +40,7 @@ def _row(outcome: Outcome) -> dict[str, Cell]:
         "price_as_of": price.as_of if price is not None else None,
         "price_source": price.source if price is not None else None,
         "memory_gb": outcome.gpu.memory_bytes / BYTES_PER_GB,
-        "peak_memory_gb": outcome.peak.allocated_bytes / BYTES_PER_GB if outcome.peak is not None else None,
+        "memory_needed_gb": need.likely_bytes / BYTES_PER_GB if need is not None else None,
         "fits": outcome.fit.value,
         "gpu_busy_ms": parts.gpu_busy_ns / NS_PER_MS,
         "launch_bound_ms": parts.launch_bound_ns / NS_PER_MS,

@@ -39,10 +39,9 @@ def range_svg(bar: RangeBar, longest: float, reference: float | None) -> Markup:
         tag("rect", x=_percent(low), width=_percent(high - low), y="4", height="8", rx="4", class_="s-range"),
         tag("circle", cx=_percent(bar.value / top), cy="8", r="4.5", class_="s-dot"),
         class_="s-bar",
-        role="img",
         width="100%",
         height=str(_BAR_HEIGHT),
-        aria_label=f"{bar.text}, {bar.note}" if bar.note else bar.text,
+        aria_hidden="true",  # its numbers stand beside it
     )
 
 
@@ -127,7 +126,10 @@ def scatter_svg(figure: ScatterFigure) -> Markup:
         drawn.append(
             tag("circle", tag("title", point.text), cx=f"{x:.1f}", cy=f"{y:.1f}", r="5", class_=kind, tabindex="0")
         )
-    drawn += _labels([(point.label, *place(point)) for point in points if point.on_front or point.is_origin])
+    drawn += _labels(
+        [(point.label, *place(point)) for point in points if point.on_front or point.is_origin],
+        [place(point) for point in points],
+    )
     drawn.append(tag("text", figure.y_label, x="4", y="10", class_="s-tick"))
     drawn.append(
         tag(
@@ -144,21 +146,27 @@ def scatter_svg(figure: ScatterFigure) -> Markup:
     )
 
 
-def _circle_clear(x: float, y: float, taken: Sequence[tuple[float, float, float, float]], width: float) -> bool:
-    return all(x + width < left or x > right or y < top - 12 or y > bottom + 12 for left, right, top, bottom in taken)
+_Box = tuple[float, float, float, float]  # left, right, top, bottom
 
 
-def _labels(named: Sequence[tuple[str, float, float]]) -> list[Markup]:
-    """Names beside their points, left out where they would lie on another name."""
-    taken: list[tuple[float, float, float, float]] = []
+def _is_clear(box: _Box, taken: Sequence[_Box]) -> bool:
+    left, right, top, bottom = box
+    return all(right < other[0] or left > other[1] or bottom < other[2] or top > other[3] for other in taken)
+
+
+def _labels(named: Sequence[tuple[str, float, float]], points: Sequence[tuple[float, float]]) -> list[Markup]:
+    """Names beside their points, left out where they would lie on another name or point."""
+    taken: list[_Box] = [(x - 6, x + 6, y - 6, y + 6) for x, y in points]
     drawn = []
     for label, x, y in named:
         text = label if len(label) <= 24 else label[:23] + "…"
         width = 6.4 * len(text)
-        for left, base in ((x + 9, y - 6), (x - 9 - width, y - 6), (x + 9, y + 14), (x - 9 - width, y + 14)):
-            inside = left >= _LEFT and left + width <= _WIDTH and base > _TOP
-            if inside and _circle_clear(left, base, taken, width):
-                taken.append((left, left + width, base, base))
+        places = [(x + 9, y + shift) for shift in (4, -8, 16, -20, 28)]
+        places += [(x - 9 - width, y + shift) for shift in (4, -8, 16, -20, 28)]
+        for left, base in places:
+            box = (left, left + width, base - 10, base + 2)
+            if left >= _LEFT and left + width <= _WIDTH and box[2] > 0 and _is_clear(box, taken):
+                taken.append(box)
                 drawn.append(tag("text", text, x=f"{left:.1f}", y=f"{base:.1f}", class_="s-label"))
                 break
     return drawn

@@ -37,7 +37,7 @@ def _plain(text: str, _ink: Ink) -> str:
     return text
 
 
-def text_of(view: ViewModel, *, width: int = 100, paint: Paint = _plain) -> str:
+def text_of(view: ViewModel, *, width: int = 120, paint: Paint = _plain) -> str:
     """Sentences, where the step goes, the GPUs, the costliest operations, what to know; no trailing newline."""
     wide = max(_LEAST_WIDTH, width)
     blocks = [
@@ -150,10 +150,11 @@ def _gpus(view: ViewModel, width: int, paint: Paint) -> list[str]:
         ("GPU", True, lambda row: row.gpu + (" (here)" if row.is_origin else "")),
         ("step", False, lambda row: row.step.text),
         ("range", False, lambda row: row.step.range_text),
+        *([("GPU busy", False, lambda row: row.busy.text)] if view.shows_busy else []),
         *([("against here", False, lambda row: row.faster.text)] if with_speed else []),
-        *([("samples/s", False, _samples)] if with_batch else []),
-        ("$/hour", False, lambda row: row.usd_per_hour.text),
         ("$/1,000 steps", False, lambda row: row.usd_per_1000_steps.text),
+        ("$/hour", False, lambda row: row.usd_per_hour.text),
+        *([("samples/s", False, _samples)] if with_batch else []),
         ("memory", False, lambda row: row.memory.text),
         *([("fits", True, lambda row: row.verdict.value)] if with_peak else []),
         *([("epoch", False, _epoch)] if with_epoch else []),

@@ -13,7 +13,6 @@ import numpy as np
 
 from surfer_lab.engine.estimate import Limit, Method, PredictionSet
 from surfer_lab.planner.advice import Diagnosis, bound_on, diagnose, host_time_is_inflated
-from surfer_lab.planner.memory import PeakMemory
 from surfer_lab.planner.operations import OperationGroups, by_family, by_operation, by_phase
 from surfer_lab.planner.outcome import Outcome
 from surfer_lab.planner.ranking import cheapest, equally_fast, fastest, shortlist
@@ -31,7 +30,16 @@ from surfer_lab.view.model import (
     Role,
     ViewModel,
 )
-from surfer_lab.view.sentences import bound_words, device_name, how_measured, sentences, title
+from surfer_lab.view.sentences import (
+    bound_words,
+    device_name,
+    how_measured,
+    many_are_equal,
+    memory_words,
+    plain_step_ns,
+    sentences,
+    title,
+)
 from surfer_lab.view.wording import (
     LIMIT_WORDS,
     METHOD_WORDS,
@@ -40,7 +48,9 @@ from surfer_lab.view.wording import (
     VERDICT_OF,
     TimeUnit,
     bytes_quantity,
+    duration_text,
     faster_quantity,
+    hourly_quantity,
     methods_text,
     money_quantity,
     name_text,
@@ -84,7 +94,8 @@ def view_of(
     unit = time_unit([outcome.step_ns for outcome in chosen])
     here = _here(prediction)
     here_ns = _here_ns(prediction)
-    operations = by_operation(prediction)
+    operations = by_operation(prediction, lead=focus_index)
+    shows_busy = host_time_is_inflated(prediction.trace)
     batch_size = next((outcome.scenario.batch_size for outcome in outcomes), None)
     return ViewModel(
         schema_version=VIEW_SCHEMA_VERSION,
@@ -92,20 +103,21 @@ def view_of(
         title=title(prediction.trace, batch_size),
         sentences=sentences(prediction, ordered, diagnosis, on=focused),
         here=here,
-        choices=_choices(ordered, here),
+        choices=_choices(ordered, here, shows_busy=shows_busy),
         rows=[_gpu_row(prediction, outcomes[index], index, unit) for index in order],
         shortlist=[outcome.gpu.name for outcome in chosen],
         shows_all=shows_all,
         focus=focused,
-        operations=_operation_rows(operations, order),
-        families=_group_rows(by_family(prediction), focus_index),
-        phases=_group_rows(by_phase(prediction), focus_index),
+        shows_busy=shows_busy,
+        operations=_operation_rows(operations, order, focus_index),
+        families=_group_rows(by_family(prediction, lead=focus_index), focus_index),
+        phases=_group_rows(by_phase(prediction, lead=focus_index), focus_index),
         figures=_figures(prediction, ordered, chosen, here, here_ns, unit),
         part_labels=list(PART_WORDS.values()),
         limit_labels=[LIMIT_WORDS[limit] for limit in Limit],
         method_labels=[METHOD_WORDS[method] for method in Method],
         warnings=_warnings(prediction),
-        assumptions=list(prediction.assumptions),
+        assumptions=[_sentence(text) for text in prediction.assumptions],
         range_note=RANGE_NOTE,
         price_note=prices_text([outcome.scenario.price for outcome in outcomes]),
         environment={name_text(key): name_text(value) for key, value in prediction.trace.environment.items()},
@@ -146,7 +158,7 @@ def _here(prediction: PredictionSet) -> Here | None:
             return None
         return Here(
             device=device_name(prediction),
-            step=time_quantity(trace.step_ns),
+            step=time_quantity(plain_step_ns(trace)),
             busy=None,
             how=how_measured(trace),
             is_gpu=False,
@@ -165,7 +177,7 @@ def _here(prediction: PredictionSet) -> Here | None:
     )
 
 
-def _choices(ordered: Sequence[Outcome], here: Here | None) -> list[Choice]:
+def _choices(ordered: Sequence[Outcome], here: Here | None, *, shows_busy: bool) -> list[Choice]:
     choices = []
     if here is not None:
         lines = [here.device, here.how]
@@ -173,15 +185,15 @@ def _choices(ordered: Sequence[Outcome], here: Here | None) -> list[Choice]:
             lines.insert(1, f"GPU busy {here.busy.text}")
         choices.append(Choice(role=Role.HERE, label="Here", gpu="", headline=here.step.text, lines=lines))
     for role, label, outcome in (
-        (Role.FASTEST, "Fastest", fastest(ordered)),
+        (Role.FASTEST, "Among equally fast" if many_are_equal(ordered) else "Fastest", fastest(ordered)),
         (Role.CHEAPEST, "Cheapest", cheapest(ordered)),
     ):
         if outcome is not None:
-            choices.append(_choice(role, label, outcome, ordered))
+            choices.append(_choice(role, label, outcome, ordered, shows_busy=shows_busy))
     return choices
 
 
-def _choice(role: Role, label: str, outcome: Outcome, ordered: Sequence[Outcome]) -> Choice:
+def _choice(role: Role, label: str, outcome: Outcome, ordered: Sequence[Outcome], *, shows_busy: bool) -> Choice:
     parts = outcome.parts
     step = time_quantity(parts.step_ns, low_ns=parts.low_ns, high_ns=parts.high_ns)
     cost = money_quantity(outcome.usd_per_1000_steps)
@@ -189,6 +201,8 @@ def _choice(role: Role, label: str, outcome: Outcome, ordered: Sequence[Outcome]
     time = [f"{step.text} a step" + (f", {step.range_text}" if step.range_text else "")]
     if outcome.speedup is not None:
         time.append(faster_quantity(outcome.speedup).text)
+    if shows_busy:
+        time.append(f"GPU busy {duration_text(parts.gpu_busy_ns)}")
     ties = len(equally_fast(ordered))
     if role is Role.FASTEST and ties > 1:
         time.append(f"{ties} GPUs within 2 %")
@@ -211,7 +225,7 @@ def _gpu_row(prediction: PredictionSet, outcome: Outcome, index: int, unit: Time
         release_year=gpu.release_year,
         is_origin=outcome.is_origin,
         memory=bytes_quantity(gpu.memory_bytes),
-        memory_note=_memory_note(outcome.peak),
+        memory_note=memory_words(outcome.memory) if outcome.memory is not None else "",
         verdict=VERDICT_OF[outcome.fit],
         step=time_quantity(parts.step_ns, low_ns=parts.low_ns, high_ns=parts.high_ns, unit=unit),
         busy=time_quantity(parts.gpu_busy_ns, unit=unit),
@@ -223,13 +237,13 @@ def _gpu_row(prediction: PredictionSet, outcome: Outcome, index: int, unit: Time
         )
         if batch is not None
         else None,
-        usd_per_hour=money_quantity(outcome.usd_per_hour),
+        usd_per_hour=hourly_quantity(price),
         usd_per_1000_steps=money_quantity(
             outcome.usd_per_1000_steps, low=outcome.usd_per_1000_steps_low, high=outcome.usd_per_1000_steps_high
         ),
         price_note=price_text(price) if price is not None else "no price known",
         price_as_of=price.as_of if price is not None else "",
-        price_source=name_text(price.source, longest=300) if price is not None else "",
+        price_source=name_text(price.source, longest=120) if price is not None else "",
         epoch=time_quantity(epoch.duration_ns, unit=time_unit([epoch.duration_ns])) if epoch is not None else None,
         usd_per_epoch=money_quantity(epoch.usd) if epoch is not None else None,
         cell=time_quantity(cell.wall_ns, low_ns=cell.low_ns, high_ns=cell.high_ns) if cell is not None else None,
@@ -241,27 +255,22 @@ def _gpu_row(prediction: PredictionSet, outcome: Outcome, index: int, unit: Time
     )
 
 
-def _memory_note(peak: PeakMemory | None) -> str:
-    if peak is None:
-        return ""
-    how = "measured" if peak.is_measured else "counted from its tensors"
-    return f"{bytes_quantity(peak.allocated_bytes).text} needed ({how})"
-
-
-def _operation_rows(groups: OperationGroups, order: Sequence[int]) -> list[OperationRow]:
+def _operation_rows(groups: OperationGroups, order: Sequence[int], lead: int) -> list[OperationRow]:
     """The costliest groups, and one row for all the rest, so that the shares sum to 1."""
     shown = range(min(OPERATIONS_SHOWN, len(groups)))
-    rows = [_operation_row(groups, [group], order, groups.name[group]) for group in shown]
+    rows = [_operation_row(groups, [group], order, lead, groups.name[group]) for group in shown]
     rest = list(range(len(shown), len(groups)))
     if rest:
-        rows.append(_operation_row(groups, rest, order, f"all other operations ({len(rest):,} kinds)"))
+        rows.append(_operation_row(groups, rest, order, lead, f"all other operations ({len(rest):,} kinds)"))
     return rows
 
 
-def _operation_row(groups: OperationGroups, members: Sequence[int], order: Sequence[int], name: str) -> OperationRow:
+def _operation_row(
+    groups: OperationGroups, members: Sequence[int], order: Sequence[int], lead_gpu: int, name: str
+) -> OperationRow:
     only = members[0] if len(members) == 1 else None
     here_ns = float(groups.origin_ns[members].sum())
-    lead = groups.origin_ns if np.isfinite(here_ns) else groups.duration_ns[order[0]]
+    lead = groups.origin_ns if np.isfinite(here_ns) else groups.duration_ns[lead_gpu]
     total = float(lead.sum())
     share = float(lead[members].sum()) / total if total > 0 else 0.0
     duration, low, high = (
@@ -334,9 +343,10 @@ def _figures(
     if prediction.measured is not None and here is not None:
         bars.append((f"{here.device}, recorded", diagnose(prediction, 0, measured=True).parts))
     named = [outcome for outcome in (fastest(ordered), cheapest(ordered)) if outcome is not None]
-    roles = {outcome.gpu.name: role for outcome, role in zip(named, ("fastest", "cheapest"), strict=False)}
+    lead = "among equally fast" if many_are_equal(ordered) else "fastest"
+    roles = {outcome.gpu.name: role for outcome, role in zip(named, (lead, "cheapest"), strict=False)}
     if len(named) > len(roles):
-        roles[named[0].gpu.name] = "fastest and cheapest"
+        roles[named[0].gpu.name] = f"{lead} and cheapest"
     bars += [
         (f"{outcome.gpu.name}, {roles.pop(outcome.gpu.name)}", outcome.parts)
         for outcome in named
@@ -349,4 +359,9 @@ def _figures(
 
 def _warnings(prediction: PredictionSet) -> list[str]:
     from_trace = [f"{warning.seen}: {warning.consequence}" for warning in prediction.trace.warnings]
-    return [name_text(text, longest=400) for text in dict.fromkeys([*from_trace, *prediction.warnings])]
+    return [name_text(_sentence(text), longest=400) for text in dict.fromkeys([*from_trace, *prediction.warnings])]
+
+
+def _sentence(text: str) -> str:
+    """With a capital and a full stop, as it stands by itself; code keeps its case."""
+    return f"{text[:1].upper()}{text[1:]}".rstrip(".") + "."

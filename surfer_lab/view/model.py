@@ -233,6 +233,7 @@ class ViewModel(Struct, frozen=True, kw_only=True, omit_defaults=True):
     shortlist: list[str]
     shows_all: bool
     focus: str
+    shows_busy: bool  # host times carry the profiler's slow-down: GPU busy stands beside each step
     operations: list[OperationRow]
     families: list[GroupRow]
     phases: list[GroupRow]

@@ -12,13 +12,16 @@ from typing import Final
 from surfer_lab.engine.estimate import PredictionSet
 from surfer_lab.planner.advice import Bound, Diagnosis, Remedy, RemedyKind
 from surfer_lab.planner.memory import Fit
+from surfer_lab.planner.memory_need import MemoryNeed
 from surfer_lab.planner.outcome import Outcome
 from surfer_lab.planner.ranking import cheapest, equally_fast
+from surfer_lab.planner.whole_cell import rest_of_cell_ns
 from surfer_lab.trace.model import Trace, TraceOrigin
-from surfer_lab.trace.tables import Phase
+from surfer_lab.trace.tables import Phase, StepSource
 from surfer_lab.view.model import Role, Sentence
 from surfer_lab.view.wording import (
     BOUND_WORDS,
+    bytes_quantity,
     duration_text,
     faster_quantity,
     money_text,
@@ -27,8 +30,19 @@ from surfer_lab.view.wording import (
     time_quantity,
 )
 
-__all__ = ["bound_words", "device_name", "how_measured", "sentences", "title"]
+__all__ = [
+    "bound_words",
+    "device_name",
+    "how_measured",
+    "many_are_equal",
+    "memory_words",
+    "plain_step_ns",
+    "sentences",
+    "title",
+]
 
+# share of the GPUs within 2 % of the fastest above which none is called the fastest
+_ALIKE_FRACTION: Final = 0.25
 _WAIT_WORDS: Final = {
     Bound.LAUNCH: "for the host to launch kernels",
     Bound.INPUT: "for input data",
@@ -38,11 +52,13 @@ _WAIT_WORDS: Final = {
 
 
 def title(trace: Trace, batch_size: int | None) -> str:
-    """What is predicted: "Training step, batch 32"."""
+    """What is predicted: "Training step, batch 32"; "Recorded span" where no step was found in the trace."""
     phases = trace.ops.phase
     trains = bool(((phases == Phase.BACKWARD) | (phases == Phase.OPTIMIZER)).any())
     forward = bool((phases == Phase.FORWARD).any())
     what = "Training step" if trains else "Forward pass" if forward else "Step"
+    if trace.step_source is StepSource.SPAN:
+        what = "Recorded span"
     return f"{what}, batch {batch_size:,}" if batch_size else what
 
 
@@ -60,6 +76,13 @@ def device_name(prediction: PredictionSet) -> str:
     }:
         return name_text(origin.name)
     return f"{name_text(recorded)} (as {name_text(origin.name)})"
+
+
+def plain_step_ns(trace: Trace) -> float:
+    """The recorded step where nothing slowed it, else as recorded, ns."""
+    if trace.cell is not None and trace.cell.unprofiled_step_ns is not None:
+        return float(trace.cell.unprofiled_step_ns)
+    return float(trace.step_ns)
 
 
 def how_measured(trace: Trace) -> str:
@@ -87,7 +110,7 @@ def sentences(
     found = [
         _step(prediction, title(prediction.trace, batch_size), diagnosis),
         _bound(prediction, diagnosis, on),
-        _fastest(outcomes),
+        _fastest(prediction, outcomes, is_inflated=diagnosis.host_is_inflated),
         _cheapest(outcomes),
         _memory(outcomes),
         _advice(diagnosis),
@@ -99,7 +122,7 @@ def sentences(
 def _step(prediction: PredictionSet, subject: str, diagnosis: Diagnosis) -> Sentence:
     trace = prediction.trace
     if prediction.measured is None:
-        here = duration_text(trace.step_ns)
+        here = duration_text(plain_step_ns(trace))
         took = f"One step takes {here} on this CPU; " if trace.origin is TraceOrigin.CPU_RUN else ""
         text = f"{subject}: no GPU here. {took}times on GPUs are predicted from its operations."
         return Sentence(role=Role.STEP, label="Here", text=text)
@@ -151,22 +174,46 @@ def _time_there(outcome: Outcome) -> str:
     return f"{quantity.text} ({quantity.range_text})" if quantity.range_text else quantity.text
 
 
-def _fastest(outcomes: Sequence[Outcome]) -> Sentence | None:
+def _fastest(prediction: PredictionSet, outcomes: Sequence[Outcome], *, is_inflated: bool) -> Sentence | None:
     tied = equally_fast(outcomes)
     if not tied:
         return None
+    if many_are_equal(outcomes):
+        return Sentence(role=Role.FASTEST, label="Fastest", text=_all_alike(prediction, outcomes, tied, is_inflated))
     best = tied[0]
     text = f"{best.gpu.name}, {_time_there(best)} a step"
     if best.speedup is not None:
-        text += (
-            f", {faster_quantity(best.speedup).text} than here"
-            if abs(best.speedup - 1) >= 0.01
-            else ", as fast as here"
-        )
+        speedup = faster_quantity(best.speedup).text
+        text += f", {speedup} than here" if abs(best.speedup - 1) >= 0.01 else ", as fast as here"
     if len(tied) > 1:
-        cheapest_words = ", the cheapest of them named" if best.usd_per_1000_steps is not None else ""
-        text += f". {len(tied)} GPUs are within 2 % of it{cheapest_words}"
+        named = ", the cheapest of them named" if best.usd_per_1000_steps is not None else ""
+        text += f". {len(tied)} GPUs are within 2 % of it{named}"
     return Sentence(role=Role.FASTEST, label="Fastest", text=text + ".")
+
+
+def many_are_equal(outcomes: Sequence[Outcome]) -> bool:
+    """Whether so many GPUs are equally fast that naming one as the fastest would mislead."""
+    return len(outcomes) > 2 and len(equally_fast(outcomes)) > max(2, _ALIKE_FRACTION * len(outcomes))
+
+
+def _all_alike(
+    prediction: PredictionSet, outcomes: Sequence[Outcome], tied: Sequence[Outcome], is_inflated: bool
+) -> str:
+    """The step waits, and not for the GPU; which one has least to do is told by its work alone."""
+    step = duration_text(min(outcome.step_ns for outcome in tied))
+    as_recorded = " as recorded" if is_inflated else ""
+    text = (
+        f"no GPU stands out while the step waits: {len(tied)} of {len(outcomes)} are within 2 % of {step}{as_recorded}"
+    )
+    if not is_inflated or prediction.measured is None:
+        return f"{text}."
+    here_ns = float(prediction.measured.gpu_busy_ns[0])
+    least = min(outcomes, key=lambda outcome: outcome.parts.gpu_busy_ns)
+    busy_ns = least.parts.gpu_busy_ns
+    ratio = f", {faster_quantity(here_ns / busy_ns).text}" if busy_ns > 0 else ""
+    return (
+        f"{text}. By GPU work alone ({duration_text(here_ns)} here): {least.gpu.name}, {duration_text(busy_ns)}{ratio}."
+    )
 
 
 def _cheapest(outcomes: Sequence[Outcome]) -> Sentence | None:
@@ -178,14 +225,21 @@ def _cheapest(outcomes: Sequence[Outcome]) -> Sentence | None:
     return Sentence(role=Role.CHEAPEST, label="Cheapest", text=f"{text}, {_time_there(best)} a step.")
 
 
+def memory_words(need: MemoryNeed) -> str:
+    """What the step needs, its range and how it is known: "3.20 GB needed (3.00 to 3.60 GB, from its tensors)"."""
+    likely, low, high = (bytes_quantity(value).text for value in (need.likely_bytes, need.low_bytes, need.high_bytes))
+    how = "measured" if need.is_measured else "counted from its tensors"
+    span = f"{low.removesuffix(' GB')} to {high}, " if low != high else ""
+    return f"{likely} needed ({span}{how})"
+
+
 def _memory(outcomes: Sequence[Outcome]) -> Sentence | None:
-    peak = outcomes[0].peak if outcomes else None
-    if peak is None:
+    need = outcomes[0].memory if outcomes else None
+    if need is None:
         return None
     fitting = sum(outcome.fit is not Fit.DOES_NOT_FIT for outcome in outcomes)
     tight = sum(outcome.fit is Fit.TIGHT for outcome in outcomes)
-    how = "measured" if peak.is_measured else "counted from its tensors"
-    text = f"peak {peak.allocated_bytes / 1e9:.3g} GB ({how}); fits on {fitting:,} of {len(outcomes):,} GPUs"
+    text = f"{memory_words(need)}; fits on {fitting:,} of {len(outcomes):,} GPUs"
     if tight:
         text += f", tight on {tight:,} of them"
     return Sentence(role=Role.MEMORY, label="Memory", text=text + ".")
@@ -249,4 +303,8 @@ def _cell(prediction: PredictionSet, outcomes: Sequence[Outcome]) -> Sentence | 
             continue
         cost = f" and cost {money_text(outcome.cell.usd)}" if outcome.cell.usd is not None else ""
         text += f"; on {outcome.gpu.name} it would have taken {duration_text(outcome.cell.wall_ns)}{cost}"
-    return Sentence(role=Role.CELL, label="This cell", text=f"{text} ({cell.step_count:,} steps).")
+    rest_ns = rest_of_cell_ns(prediction.trace, cell)
+    stays = ""
+    if rest_ns >= 0.05 * there[0].cell.wall_ns:
+        stays = f"; {duration_text(rest_ns)} of it is outside its steps and taken to stay"
+    return Sentence(role=Role.CELL, label="This cell", text=f"{text} ({cell.step_count:,} steps{stays}).")

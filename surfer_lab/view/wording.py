@@ -31,6 +31,7 @@ __all__ = [
     "bytes_quantity",
     "duration_text",
     "faster_quantity",
+    "hourly_quantity",
     "methods_text",
     "money_quantity",
     "money_text",
@@ -208,13 +209,15 @@ def faster_quantity(speedup: float | None) -> Quantity:
 
 
 def money_text(usd: float) -> str:
-    """USD: cents from a dollar up, three significant digits below.
+    """USD: cents from a dollar up, three significant digits below, nothing finer than a hundredth of a cent.
 
     >>> money_text(2.5), money_text(0.0123), money_text(1234.5), money_text(0)
     ('$2.50', '$0.0123', '$1,234', '$0')
     """
     if usd == 0:
         return "$0"
+    if usd < 0.0001:
+        return "<$0.0001"
     if usd >= 1000:
         return f"${usd:,.0f}"
     if usd >= 0.995:
@@ -237,6 +240,15 @@ def money_quantity(usd: float | None, *, low: float | None = None, high: float |
         high=None if high is None else rounded(high),
         range_text=text,
     )
+
+
+def hourly_quantity(price: Price | None) -> Quantity:
+    """What must be paid by the hour, USD: "$31.21 for 8" where GPUs are rented out only eight at once."""
+    if price is None:
+        return money_quantity(None)
+    usd = price.instance_usd_per_hour
+    several = f" for {price.instance_multiple}" if price.instance_multiple > 1 else ""
+    return Quantity(text=money_text(usd) + several, unit="USD", value=rounded(usd))
 
 
 def price_text(price: Price) -> str:

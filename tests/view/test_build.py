@@ -56,7 +56,7 @@ def test_a_tie_is_told_as_one():
 def test_the_whole_cell_is_told_here_and_there():
     assert said(view(trace(cell=PLAIN)), Role.CELL) == (
         "it took 60.0 s here; on Fast 80GB it would have taken 36.2 s and cost $0.0403; on Cheap 24GB it would have "
-        "taken 75.0 s and cost $0.0104 (500 steps)."
+        "taken 75.0 s and cost $0.0104 (500 steps; 10.0 s of it is outside its steps and taken to stay)."
     )
 
 
@@ -80,7 +80,7 @@ def test_rows_are_in_order_of_step_time_and_the_origin_is_marked():
 def test_memory_is_judged_for_each_card():
     shown = view(trace(peak_bytes=int(20e9)))
     assert [row.verdict for row in shown.rows] == [Verdict.FITS, Verdict.DOES_NOT_FIT, Verdict.FITS]
-    assert said(shown, Role.MEMORY) == "peak 20 GB (measured); fits on 2 of 3 GPUs."
+    assert said(shown, Role.MEMORY) == "20 GB needed (measured); fits on 2 of 3 GPUs."
 
 
 def test_a_gpu_without_a_price_is_shown_without_money():
@@ -111,7 +111,7 @@ def test_an_operation_that_is_not_scaled_says_why():
 def test_what_the_trace_lacks_is_told_once():
     warning = TraceWarning(seen="12 kernels have no launch", consequence="they are not replayed")
     shown = view(trace(warnings=(warning, warning)))
-    assert shown.warnings == ["12 kernels have no launch: they are not replayed"]
+    assert shown.warnings == ["12 kernels have no launch: they are not replayed."]
 
 
 def test_every_figure_has_its_table():

@@ -1,0 +1,22 @@
+"""Which recording can be predicted right after installing? A saved one that comes with the package.
+
+A small convolutional network's training step, recorded on a CPU, written by `tools/record_example.py`.
+"""
+
+from __future__ import annotations
+
+from importlib.resources import as_file, files
+from typing import Final
+
+from surfer_lab.trace.model import Trace
+from surfer_lab.trace.reader import read
+
+__all__ = ["EXAMPLE_FILE", "example_trace"]
+
+EXAMPLE_FILE: Final = "small_cnn.surfertrace"
+
+
+def example_trace() -> Trace:
+    """The bundled recording."""
+    with as_file(files("surfer_lab.report").joinpath("examples", EXAMPLE_FILE)) as path:
+        return read(path)
