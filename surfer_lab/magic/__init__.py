@@ -1,1 +1,25 @@
-"""magic."""
+"""The notebook's words: `%load_ext surfer_lab`, `%%predict`, `%surfer`. Parse, call, display."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
+
+__all__ = ["load_ipython_extension", "unload_ipython_extension"]
+
+_WORDS = (("cell", "predict"), ("line", "surfer"))
+
+
+def load_ipython_extension(shell: InteractiveShell) -> None:
+    """Register `%%predict` and `%surfer`; loads neither torch nor the engine before they are used."""
+    from surfer_lab.magic.words import SurferMagics
+
+    shell.register_magics(SurferMagics)
+
+
+def unload_ipython_extension(shell: InteractiveShell) -> None:
+    """Take the magics away again; predictions made stay in `surfer_lab.last()`."""
+    for kind, word in _WORDS:
+        shell.magics_manager.magics[kind].pop(word, None)

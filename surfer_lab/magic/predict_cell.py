@@ -1,0 +1,86 @@
+"""How does a cell under `%%predict` become an answer? Checked, run once and observed, predicted, shown, kept."""
+
+from __future__ import annotations
+
+import importlib.util
+from typing import TYPE_CHECKING
+
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.display import DisplayHandle, display
+
+from surfer_lab.errors import CaptureError, SurferError
+from surfer_lab.magic.history import history
+from surfer_lab.magic.run_cell import flush_figures, run_cell_plainly
+from surfer_lab.planner.options import PredictOptions, options_line
+from surfer_lab.report.bundle import mime_bundle
+from surfer_lab.report.prediction import check_names, predict_as_asked
+
+if TYPE_CHECKING:
+    from surfer_lab.capture.observe import Observer
+
+__all__ = ["checked_options", "predict_cell"]
+
+
+def checked_options(options: PredictOptions) -> PredictOptions:
+    """The options, refused before the cell runs where a name is not known or there is no torch to observe."""
+    if importlib.util.find_spec("torch") is None:
+        raise CaptureError(
+            "torch is not installed in this kernel, and %%predict observes what torch runs",
+            remedy="%pip install torch, then restart the kernel",
+        )
+    check_names(options)
+    return options
+
+
+def predict_cell(shell: InteractiveShell, cell: str, options: PredictOptions) -> None:
+    """Run the cell once; show what was predicted. The cell's own error leaves as it is, without an answer.
+
+    A loop that the user interrupts is answered from the steps that ran, then interrupted as in a plain cell.
+    """
+    from surfer_lab.capture.observe import observe  # imports torch, which may not be there
+
+    observer = observe(label=lambda filename: _cell_name(shell, filename))
+    try:
+        with observer:
+            run_cell_plainly(shell, cell)
+    except KeyboardInterrupt:
+        _answer(shell, observer, options)
+        raise
+    _answer(shell, observer, options)
+
+
+def _answer(shell: InteractiveShell, observer: Observer, options: PredictOptions) -> None:
+    """Predict what was observed, show it below the cell's own outputs and keep it; a failure is told, not raised."""
+    flush_figures()
+    handle: DisplayHandle | None = None
+    try:
+        observation = observer.result()
+        for notice in observation.notices:
+            _tell(notice)
+        if hasattr(shell, "kernel"):  # a terminal would keep the passing line
+            handle = display({"text/plain": "Predicting ..."}, raw=True, display_id=True)
+        command = f"%%predict {options_line(options)}".rstrip()
+        prediction = predict_as_asked(observation.trace, options, name=history.free_name(), command=command)
+        bundle = mime_bundle(prediction.view)
+    except SurferError as error:
+        failure = f"Surfer Lab cannot predict this cell: {error}"
+        if handle is not None:
+            handle.update({"text/plain": failure}, raw=True)
+        else:
+            _tell(failure)
+        return
+    history.add(prediction)
+    if handle is not None:
+        handle.update(bundle, raw=True)
+    else:
+        display(bundle, raw=True)
+
+
+def _tell(line: str) -> None:
+    print(line)  # noqa: T201 # part of the cell's output
+
+
+def _cell_name(shell: InteractiveShell, filename: str) -> str | None:
+    """A notebook cell's file as people know it: "In[3]"."""
+    named = shell.compile.format_code_name(filename)
+    return named[1] if named else None
