@@ -19,7 +19,7 @@ from surfer_lab.planner.byte_range import NOTHING, ByteRange
 from surfer_lab.trace.tables import ArgDtypes, ArgShapes, MemoryFormat, OpTable, Shape
 from surfer_lab.units import BYTES_PER_MIB
 
-__all__ = ["convolution_workspace", "matmul_workspace", "op_workspaces", "uses_matmul"]
+__all__ = ["convolution_workspace", "is_convolution", "matmul_workspace", "op_workspaces", "uses_matmul"]
 
 I64 = NDArray[np.int64]
 
@@ -58,9 +58,8 @@ def op_workspaces(ops: OpTable) -> tuple[I64, I64]:
     """Likely and largest scratch bytes of every op, (ops,) each; the least is 0."""
     likely = np.zeros(len(ops), dtype=np.int64)
     high = np.zeros(len(ops), dtype=np.int64)
-    is_convolution = ops.name.map(lambda name: name in _FORWARD or name in _BACKWARD, absent=False, dtype=np.bool_)
     known: dict[tuple[int, ...], ByteRange] = {}
-    for row in np.flatnonzero(is_convolution).tolist():
+    for row in np.flatnonzero(is_convolution(ops)).tolist():
         key = (
             int(ops.name.codes[row]), int(ops.input_shapes.codes[row]), int(ops.input_dtypes.codes[row]),
             int(ops.output_shapes.codes[row]), int(ops.arguments.codes[row]), int(ops.memory_format[row]),
@@ -76,6 +75,11 @@ def op_workspaces(ops: OpTable) -> tuple[I64, I64]:
             )
         likely[row], high[row] = known[key].likely, known[key].high
     return likely, high
+
+
+def is_convolution(ops: OpTable) -> NDArray[np.bool_]:
+    """Which ops take scratch by their shapes, (ops,)."""
+    return ops.name.map(lambda name: name in _FORWARD or name in _BACKWARD, absent=False, dtype=np.bool_)
 
 
 def convolution_workspace(

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from surfer_lab.errors import PredictionError
 from surfer_lab.planner.batch import PRIME_BATCH, BatchScaling, at_batch
 from surfer_lab.planner.graph_memory import step_memory
-from surfer_lab.planner.largest_batch import batch_memory, largest_batch
+from surfer_lab.planner.largest_batch import batch_memory, largest_batches
 from surfer_lab.planner.memory import Fit
 from surfer_lab.trace.model import Trace, TraceOrigin
 from surfer_lab.trace.tables import Phase, TensorRole
@@ -171,7 +171,7 @@ def image_step(n: int) -> Trace:
 def test_the_largest_batch_fits_and_the_next_does_not() -> None:
     scaling = BatchScaling.of_prime(image_step(PRIME_BATCH))
     card = gpu("Card", memory_gb=24)
-    largest = largest_batch(scaling, card)
+    (largest,) = largest_batches(scaling, [card])
     fits = [row.fit for row in batch_memory(scaling, [card], [1, largest, largest + 1])[0]]
     assert fits[:2] == [Fit.FITS, Fit.FITS]
     assert fits[2] is not Fit.FITS
@@ -180,13 +180,13 @@ def test_the_largest_batch_fits_and_the_next_does_not() -> None:
 
 
 def test_no_sample_fits_where_the_weights_do_not() -> None:
-    assert largest_batch(BatchScaling.of_prime(image_step(PRIME_BATCH)), gpu("Card", memory_gb=2)) == 0
+    assert largest_batches(BatchScaling.of_prime(image_step(PRIME_BATCH)), [gpu("Card", memory_gb=2)]) == [0]
 
 
 @given(st.floats(4, 200), st.floats(1, 2))
 def test_more_memory_never_holds_a_smaller_batch(memory_gb: float, factor: float) -> None:
     scaling = BatchScaling.of_prime(image_step(PRIME_BATCH))
-    small, large = (largest_batch(scaling, gpu("Card", memory_gb=gb)) for gb in (memory_gb, memory_gb * factor))
+    small, large = largest_batches(scaling, [gpu("Card", memory_gb=gb) for gb in (memory_gb, memory_gb * factor)])
     assert small <= large
 
 
