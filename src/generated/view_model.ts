@@ -29,6 +29,7 @@ export interface ViewModel {
   shortlist: string[];
   shows_all: boolean;
   focus: string;
+  shows_busy: boolean;
   operations: OperationRow[];
   families: GroupRow[];
   phases: GroupRow[];
@@ -287,6 +288,7 @@ export interface ViewModel1 {
   shortlist: string[];
   shows_all: boolean;
   focus: string;
+  shows_busy: boolean;
   operations: OperationRow[];
   families: GroupRow[];
   phases: GroupRow[];

@@ -68,6 +68,13 @@ describe('a prediction', () => {
     expect(headings(await drawn(prediction({ rows, shortlist: ['L4'] })))).toContain('Samples/s');
   });
 
+  it('shows the busy time beside the step when host times are inflated', async () => {
+    const texts = async (shows_busy: boolean): Promise<string | null | undefined> =>
+      (await drawn(prediction({ shows_busy }))).querySelector('.jp-SurferOutput-gpus')?.textContent;
+    expect(await texts(true)).toContain('GPU busy');
+    expect(await texts(false)).not.toContain('GPU busy');
+  });
+
   it('shows an operation on the GPU in focus, with what limits it and how it was obtained', async () => {
     const row = (await drawn(prediction())).querySelector('.jp-SurferOutput-operations tbody tr');
     const texts = [...(row?.querySelectorAll('th, td') ?? [])].map(
@@ -75,6 +82,7 @@ describe('a prediction', () => {
     );
     expect(texts).toEqual([
       'aten::convolution',
+      '53 launches',
       'forward',
       '30 ms',
       '30 %',
@@ -82,6 +90,15 @@ describe('a prediction', () => {
       'compute',
       'wave scaling'
     ]);
+  });
+
+  it('says for every GPU where its price, memory and time come from, folded', async () => {
+    const grounds = (await drawn(prediction())).querySelector('details.jp-SurferOutput-grounds');
+    expect(grounds?.hasAttribute('open')).toBe(false);
+    expect(grounds?.querySelectorAll('tbody tr').length).toBe(2);
+    expect(grounds?.textContent).toContain('median of 3 offers');
+    expect(grounds?.textContent).toContain('10 GB needed');
+    expect(grounds?.textContent).toContain('wave scaling 100 %');
   });
 
   it('marks the row of the recorded GPU in words', async () => {

@@ -40,6 +40,7 @@ export function prediction(changes: Partial<ViewModel> = {}): ViewModel {
     rows: [gpuRow('A100 SXM4 80GB', '50 ms'), gpuRow('Tesla V100', '126 ms', { is_origin: true })],
     shortlist: ['A100 SXM4 80GB'],
     shows_all: false,
+    shows_busy: false,
     focus: 'A100 SXM4 80GB',
     operations: [
       {

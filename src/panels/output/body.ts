@@ -49,20 +49,12 @@ export class PredictionBody extends Widget {
     }
     this._drawGpus();
     if (view.operations.length > 0) {
-      const operations = table(
-        trans.__('Costliest operations of a step'),
-        operationColumns(trans, view),
-        view.operations
-      );
-      this.node.append(
-        element(
-          'details',
-          'Output-operations',
-          element('summary', '', trans.__('Costliest operations')),
-          operations
-        )
-      );
+      const columns = operationColumns(trans, view);
+      const caption = trans.__('Costliest operations of a step');
+      this.node.append(folded('Output-operations', table(caption, columns, view.operations)));
     }
+    const grounds = trans.__('Where prices, memory and times come from');
+    this.node.append(folded('Output-grounds', table(grounds, groundsColumns(trans), view.rows)));
     const notes = [view.range_note, view.price_note, ...view.assumptions, note].filter(
       text => text
     );
@@ -80,7 +72,7 @@ export class PredictionBody extends Widget {
     this._gpus.replaceChildren(
       table(
         trans.__('One step on each GPU'),
-        gpuColumns(trans, view.rows),
+        gpuColumns(trans, view),
         rows,
         row => row.is_origin === true
       )
@@ -105,6 +97,12 @@ export class PredictionBody extends Widget {
   private _showsAll = false;
 }
 
+// Folded by the browser's own control; the table's caption is what is seen when it is closed.
+function folded(className: string, content: HTMLTableElement): HTMLElement {
+  const summary = element('summary', '', content.caption?.textContent ?? '');
+  return element('details', className, summary, content);
+}
+
 function sentenceElement(sentence: ViewModel['sentences'][number]): HTMLElement {
   const made = element('p', 'Output-sentence');
   if (sentence.label) {
@@ -116,21 +114,17 @@ function sentenceElement(sentence: ViewModel['sentences'][number]): HTMLElement 
 }
 
 // Not known and not sent are the same to a reader: an en dash, never a zero.
-function quantityCell(quantity: Quantity | null | undefined, detail = quantity?.range_text): ICell {
+function quantityCell(quantity: Quantity | null | undefined): ICell {
   const text = quantity?.text ?? UNKNOWN;
+  const detail = quantity?.range_text;
   return detail ? { text, detail } : { text };
 }
 
-function gpuColumns(trans: TranslationBundle, rows: readonly GpuRow[]): IColumn<GpuRow>[] {
+function gpuColumns(trans: TranslationBundle, view: ViewModel): IColumn<GpuRow>[] {
   const quantity = (
     label: string,
-    of: (row: GpuRow) => Quantity | null | undefined,
-    detail?: (row: GpuRow) => string | undefined
-  ): IColumn<GpuRow> => ({
-    label,
-    isNumber: true,
-    cell: row => quantityCell(of(row), detail?.(row))
-  });
+    of: (row: GpuRow) => Quantity | null | undefined
+  ): IColumn<GpuRow> => ({ label, isNumber: true, cell: row => quantityCell(of(row)) });
   const columns: IColumn<GpuRow>[] = [
     {
       label: trans.__('GPU'),
@@ -138,30 +132,40 @@ function gpuColumns(trans: TranslationBundle, rows: readonly GpuRow[]): IColumn<
         row.is_origin ? { text: row.gpu, detail: trans.__('recorded here') } : { text: row.gpu }
     },
     quantity(trans.__('Step'), row => row.step),
+    ...(view.shows_busy ? [quantity(trans.__('GPU busy'), (row: GpuRow) => row.busy)] : []),
     quantity(trans.__('Against here'), row => row.faster),
     quantity(trans.__('Samples/s'), row => row.samples_per_s),
-    quantity(
-      trans.__('Price'),
-      row => row.usd_per_hour,
-      row => row.price_note
-    ),
+    quantity(trans.__('Price'), row => row.usd_per_hour),
     quantity(trans.__('1,000 steps'), row => row.usd_per_1000_steps),
     quantity(trans.__('This cell'), row => row.cell),
-    quantity(
-      trans.__('Memory'),
-      row => row.memory,
-      row => (row.memory_note ? `${row.verdict}: ${row.memory_note}` : row.verdict)
-    ),
+    {
+      label: trans.__('Memory'),
+      isNumber: true,
+      cell: row => ({ text: row.memory.text, detail: row.verdict })
+    },
     { label: trans.__('Bound by'), cell: row => ({ text: row.bound }) }
   ];
   // A column that no row has anything for is left out (samples without a batch size, a cell without a loop).
-  return columns.filter(column => rows.some(row => ![UNKNOWN, ''].includes(column.cell(row).text)));
+  return columns.filter(column =>
+    view.rows.some(row => ![UNKNOWN, ''].includes(column.cell(row).text))
+  );
+}
+
+function groundsColumns(trans: TranslationBundle): IColumn<GpuRow>[] {
+  return [
+    { label: trans.__('GPU'), cell: row => ({ text: row.gpu }) },
+    { label: trans.__('Price'), cell: row => ({ text: row.price_note ?? UNKNOWN }) },
+    { label: trans.__('Source'), cell: row => ({ text: row.price_source ?? UNKNOWN }) },
+    { label: trans.__('Memory needed'), cell: row => ({ text: row.memory_note ?? UNKNOWN }) },
+    { label: trans.__('Predicted by'), cell: row => ({ text: row.methods_text }) }
+  ];
 }
 
 function operationColumns(trans: TranslationBundle, view: ViewModel): IColumn<OperationRow>[] {
   const focus = view.rows.findIndex(row => row.gpu === view.focus);
   const columns: IColumn<OperationRow>[] = [
-    { label: trans.__('Operation'), cell: row => ({ text: row.name, detail: row.launches_text }) },
+    { label: trans.__('Operation'), cell: row => ({ text: row.name }) },
+    { label: trans.__('Launches'), isNumber: true, cell: row => ({ text: row.launches_text }) },
     { label: trans.__('Phase'), cell: row => ({ text: row.phase }) },
     { label: trans.__('Here'), isNumber: true, cell: row => ({ text: row.here.text }) },
     { label: trans.__('Share'), isNumber: true, cell: row => ({ text: row.share_text }) }
