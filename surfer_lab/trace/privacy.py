@@ -17,7 +17,7 @@ _MOST_NODES: Final = 20_000
 _DEEPEST: Final = 16
 _LONGEST_SEARCHED: Final = 4_096
 
-_VERSION: Final = re.compile(r"\d{1,9}(?:\.\d{1,9}){0,4}(?:[+.-](?:cu|rocm|git|dev|post|rc|a|b)[0-9a-f.]{0,20})*$")
+_VERSION: Final = re.compile(r"\d{1,9}(?:\.\d{1,9}){0,4}(?:[+.-](?:cu|cpu|xpu|rocm|git|dev|post|rc|a|b)[0-9a-f.]{0,20})*$")
 _SMALL_NUMBER: Final = re.compile(r"\d{1,7}$")
 _BACKEND: Final = re.compile(r"(?:nccl|gloo|mpi|ucc|rccl|xccl)$")
 
