@@ -174,6 +174,7 @@ ATTENTION_OPS: Final[dict[str, Rule]] = {
     "_scaled_dot_product_fused_attention_overrideable": Attention(mask=3, causal=5),
     "_cudnn_attention_forward": Attention(mask=3, causal=10),
     "_flash_attention_forward": Attention(causal=8, offsets=3, heads_first=False),
+    "_flash_attention_forward_no_dropout_inplace": Attention(query=1, causal=9, offsets=4, heads_first=False),
     "_efficient_attention_forward": Attention(mask=3, causal=9, offsets=4, heads_first=False),
     "_scaled_dot_product_flash_attention_backward": Attention(gradient=0, query=1, causal=11),
     "_scaled_dot_product_flash_attention_for_cpu_backward": Attention(gradient=0, query=1, causal=7),

@@ -25,8 +25,8 @@ _SAME_STORAGE: Final = """
 # storage without contents
 _NO_CONTENTS: Final = """
     empty empty_like empty_strided empty_permuted new_empty new_empty_strided empty_quantized resize_ resize
-    resize_as_ resize_as set_ set _resize_output_ _resize_output _cudnn_init_dropout_state _empty_affine_quantized
-    _empty_per_channel_affine_quantized _new_zeros_with_same_feature_meta
+    resize_as_ resize_as set_ set _resize_output_ _resize_output _cudnn_init_dropout_state _efficientzerotensor
+    _empty_affine_quantized _empty_per_channel_affine_quantized _new_zeros_with_same_feature_meta
 """
 # questions about a tensor, answered on the host
 _QUESTIONS: Final = """
@@ -47,9 +47,10 @@ _QUESTIONS: Final = """
     _nested_tensor_size _nested_tensor_strides _nested_tensor_storage_offsets _add_batch_dim _remove_batch_dim
     get_gradients _backward wait
 """
-# host memory and reading one value: a tiny copy at most, which a trace shows as a memcpy
+# packing for CPU kernels, which no GPU does; host memory; reading one value (a tiny copy, a memcpy in traces)
 _HOST: Final = """
-    pin_memory _pin_memory item _local_scalar_dense is_nonzero
+    mkldnn_reorder_conv2d_weight mkldnn_reorder_conv3d_weight _mkldnn_reshape _mkldnn_transpose _mkldnn_transpose_
+    to_mkldnn to_mkldnn_backward pin_memory _pin_memory item _local_scalar_dense is_nonzero
 """
 
 VIEWS: Final = frozenset((_SAME_STORAGE + _NO_CONTENTS + _QUESTIONS + _HOST).split())

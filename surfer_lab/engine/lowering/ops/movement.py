@@ -309,10 +309,13 @@ MOVEMENT_OPS: Final[dict[str, Rule]] = {
     **dict.fromkeys(
         ("flip", "roll", "rot90", "pixel_shuffle", "pixel_unshuffle", "channel_shuffle", "native_channel_shuffle",
          "diag_embed", "diagflat", "block_diag", "unbind_copy", "split_copy", "split_with_sizes_copy",
-         "_mkldnn_reshape", "_mkldnn_transpose", "_cudnn_rnn_flatten_weight", "_pack_padded_sequence",
+         "_cudnn_rnn_flatten_weight", "_pack_padded_sequence",
          "_pack_padded_sequence_backward", "_transform_bias_rescale_qkv", "to_dense", "_to_dense",
          "_nested_tensor_from_mask", "_nested_from_padded", "nested_to_padded_tensor", "to_padded_tensor",
-         "_jagged_to_padded_dense_forward", "_padded_dense_to_jagged_forward"),
+         "_jagged_to_padded_dense_forward", "_padded_dense_to_jagged_forward", "_nested_from_padded_tensor",
+         "_nested_from_padded_and_nested_example", "_nested_tensor_from_mask_left_aligned", "to_sparse", "_to_sparse",
+         "sparse_mask", "_coalesce", "masked_scatter_backward", "_sparse_broadcast_to", "lu_unpack", "int_repr",
+         "_to_sparse_semi_structured", "_sparse_semi_structured_tile", "_sparse_semi_structured_apply"),
         _REARRANGE,
     ),
     **dict.fromkeys(("repeat", "tile"), Moving(family=Family.LAYOUT, read=_first, write=_repeated)),
@@ -323,8 +326,8 @@ MOVEMENT_OPS: Final[dict[str, Rule]] = {
     **dict.fromkeys(
         ("zeros", "ones", "full", "zeros_like", "ones_like", "full_like", "new_zeros", "new_ones", "new_full", "fill",
          "zero", "eye", "arange", "linspace", "logspace", "range", "tril_indices", "triu_indices", "scalar_tensor",
-         "_efficientzerotensor", "hann_window", "hamming_window", "blackman_window", "bartlett_window",
-         "kaiser_window", "vander", "_fft_with_size"),
+         "hann_window", "hamming_window", "blackman_window", "bartlett_window",
+         "kaiser_window", "vander"),
         _MADE,
     ),
     **dict.fromkeys(
@@ -336,7 +339,8 @@ MOVEMENT_OPS: Final[dict[str, Rule]] = {
     **dict.fromkeys(
         ("rand", "randn", "randint", "rand_like", "randn_like", "randint_like", "normal", "uniform", "bernoulli",
          "random", "exponential", "poisson", "binomial", "normal_functional", "_standard_gamma", "_sample_dirichlet",
-         "multinomial", "_philox_normal", "_philox_uniform"),
+         "multinomial", "_philox_normal", "_philox_uniform", "cauchy", "log_normal", "geometric",
+         "_standard_gamma_grad", "_dirichlet_grad"),
         _RANDOM_MADE,
     ),
     **dict.fromkeys(("native_dropout", "_fused_dropout"), _DROPOUT),
@@ -352,7 +356,7 @@ MOVEMENT_OPS: Final[dict[str, Rule]] = {
          "replication_pad1d_backward", "replication_pad2d_backward", "replication_pad3d_backward"),
         _PAD_BACKWARD,
     ),
-    **dict.fromkeys(("im2col", "unfold_im2col"), Moving(family=Family.LAYOUT, read=_first, write=_unfolded)),
+    **dict.fromkeys(("im2col",), Moving(family=Family.LAYOUT, read=_first, write=_unfolded)),
     "col2im": Moving(family=Family.LAYOUT, read=_first, write=_result),
     **dict.fromkeys(
         ("slice_backward", "select_backward", "diagonal_backward", "unfold_backward", "trace_backward",
@@ -361,7 +365,7 @@ MOVEMENT_OPS: Final[dict[str, Rule]] = {
         _PART_BACKWARD,
     ),
     **dict.fromkeys(
-        ("slice_scatter", "select_scatter", "diagonal_scatter", "as_strided_scatter", "_slice_inplace"), _PART_SCATTER
+        ("slice_scatter", "select_scatter", "diagonal_scatter", "as_strided_scatter"), _PART_SCATTER
     ),
     # gathers
     **dict.fromkeys(("gather", "take_along_dim"), Gather(index=2)),
@@ -377,7 +381,7 @@ MOVEMENT_OPS: Final[dict[str, Rule]] = {
     **dict.fromkeys(("embedding_dense_backward", "embedding_backward"), _embedding_backward),
     **dict.fromkeys(("_embedding_bag_dense_backward", "_embedding_bag_backward"), _embedding_bag_backward),
     "_embedding_bag_per_sample_weights_backward": _embedding_bag_backward,
-    **dict.fromkeys(("scatter", "scatter_", "index_copy", "index_copy_", "_scatter"), Scatter(index=2, values=3)),
+    **dict.fromkeys(("scatter", "scatter_", "index_copy", "index_copy_"), Scatter(index=2, values=3)),
     **dict.fromkeys(
         ("scatter_add", "scatter_add_", "index_add", "index_add_", "scatter_reduce", "scatter_reduce_",
          "index_reduce", "index_reduce_"),

@@ -129,7 +129,7 @@ NUMERICS_OPS: Final[dict[str, Rule]] = {
         Dense(count=_solve(1.0), matrix=0, right=1),
     ),
     **dict.fromkeys(("triangular_solve", "linalg_lu_solve", "linalg_ldl_solve"), Dense(count=_solve(2.0), right=1)),
-    **dict.fromkeys(("linalg_qr", "geqrf", "linalg_householder_product", "linalg_lstsq"), Dense(
+    **dict.fromkeys(("linalg_qr", "geqrf", "linalg_householder_product", "linalg_lstsq", "ormqr"), Dense(
         count=_rectangular(2.0)
     )),
     **dict.fromkeys(("_linalg_svd", "linalg_svd", "linalg_svdvals", "linalg_pinv"), Dense(count=_rectangular(6.0))),
@@ -138,6 +138,9 @@ NUMERICS_OPS: Final[dict[str, Rule]] = {
         Dense(count=_square(9.0)),
     ),
     **dict.fromkeys(("linalg_matrix_exp", "matrix_exp"), Dense(count=_square(30.0))),
+    **dict.fromkeys(
+        ("_pdist_forward", "_pdist_backward"), Dense(count=lambda a, b: 3.0 * a[0] * a[0] / 2 * a[-1])
+    ),
     "linalg_cross": Moving(
         family=Family.BINARY,
         read=lambda call: float(call.bytes_of(0) + call.bytes_of(1)),

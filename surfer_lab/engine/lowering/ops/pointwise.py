@@ -17,12 +17,14 @@ _CHEAP_UNARY: Final = (
     "special_round rrelu"
 )  # fmt: skip
 _TRANSCENDENTAL_UNARY: Final = (
-    "exp exp2 expm1 log log2 log10 log1p sqrt rsqrt sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh arcsin "
-    "arccos arctan arcsinh arccosh arctanh erf erfc erfinv lgamma digamma i0 sigmoid logit silu gelu mish selu elu "
-    "celu softplus log_sigmoid sinc angle special_erf special_erfc special_erfinv special_expit special_expm1 "
-    "special_exp2 special_log1p special_logit special_i0 special_i0e special_i1 special_i1e special_ndtri special_ndtr "
-    "special_log_ndtr special_entr special_erfcx special_bessel_j0 special_bessel_j1 special_gammaln special_digamma "
-    "mvlgamma polygamma special_sinc"
+    "exp exp2 expm1 log log2 log10 log1p sqrt rsqrt sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh "
+    "arcsin arccos arctan arcsinh arccosh arctanh erf erfc erfinv lgamma digamma i0 sigmoid logit silu gelu mish selu "
+    "elu celu softplus log_sigmoid sinc angle special_erf special_erfc special_erfinv special_expit special_expm1 "
+    "special_exp2 special_log1p special_logit special_i0 special_i0e special_i1 special_i1e special_ndtri "
+    "special_ndtr special_log_ndtr special_entr special_erfcx special_bessel_j0 special_bessel_j1 special_bessel_y0 "
+    "special_bessel_y1 special_modified_bessel_i0 special_modified_bessel_i1 special_modified_bessel_k0 "
+    "special_modified_bessel_k1 special_scaled_modified_bessel_k0 special_scaled_modified_bessel_k1 "
+    "special_spherical_bessel_j0 special_airy_ai special_gammaln special_digamma mvlgamma polygamma special_sinc"
 )  # fmt: skip
 _TEST_UNARY: Final = "isnan isinf isfinite isposinf isneginf isreal signbit logical_not"
 _CHEAP_BINARY: Final = (
@@ -38,13 +40,20 @@ _COMPARISON: Final = (
     "eq ne lt le gt ge not_equal less less_equal greater greater_equal logical_and logical_or "
     "logical_xor isclose isin"
 )  # fmt: skip
+_POLYNOMIALS: Final = (
+    "special_chebyshev_polynomial_t special_chebyshev_polynomial_u special_chebyshev_polynomial_v "
+    "special_chebyshev_polynomial_w special_hermite_polynomial_h special_hermite_polynomial_he "
+    "special_laguerre_polynomial_l special_legendre_polynomial_p special_shifted_chebyshev_polynomial_t "
+    "special_shifted_chebyshev_polynomial_u special_shifted_chebyshev_polynomial_v "
+    "special_shifted_chebyshev_polynomial_w special_gammainc special_gammaincc"
+)
 # (grad_output, saved): derivative of an activation
 _CHEAP_BACKWARD: Final = (
     "threshold_backward hardtanh_backward leaky_relu_backward hardsigmoid_backward hardswish_backward "
     "hardshrink_backward softshrink_backward sigmoid_backward tanh_backward logit_backward"
 )  # fmt: skip
 _TRANSCENDENTAL_BACKWARD: Final = (
-    "gelu_backward silu_backward mish_backward elu_backward softplus_backward infinitely_differentiable_gelu_backward"
+    "gelu_backward silu_backward mish_backward softplus_backward infinitely_differentiable_gelu_backward"
 )
 # elementwise halves of losses, written out in full (reduction "none" or the backward pass)
 _LOSS_BACKWARD: Final = (
@@ -70,6 +79,18 @@ def _table() -> dict[str, Rule]:
     enter(_CHEAP_BACKWARD, Pointwise(family=Family.BINARY, operands=2, flop=2.0))
     enter(_TRANSCENDENTAL_BACKWARD, Pointwise(family=Family.BINARY, operands=2, flop=2.0 * TRANSCENDENTAL_FLOP))
     enter(_LOSS_BACKWARD, Pointwise(family=Family.BINARY, operands=3, flop=3.0))
+    # the operand stands behind the activation's constants
+    rules["elu_backward"] = Pointwise(
+        family=Family.BINARY, operands=1, flop=2.0 * TRANSCENDENTAL_FLOP, extra_reads=(5,)
+    )
+    enter(_POLYNOMIALS, Pointwise(family=Family.BINARY, operands=2, flop=5 * TRANSCENDENTAL_FLOP))
+    enter("frexp", Pointwise(family=Family.UNARY, operands=1, results=2))
+    enter("rrelu_with_noise_functional", Pointwise(family=Family.UNARY, operands=1, results=2))
+    enter("_fused_moving_avg_obs_fq_helper", Pointwise(family=Family.UNARY, operands=1, flop=6.0, results=2))
+    enter(
+        "_fake_quantize_learnable_per_tensor_affine_backward _fake_quantize_learnable_per_channel_affine_backward",
+        Pointwise(family=Family.BINARY, operands=2, flop=6.0),
+    )
     enter("addcmul addcdiv", Pointwise(family=Family.BINARY, operands=3, flop=3.0))
     enter("lerp", Pointwise(family=Family.BINARY, operands=3, flop=3.0))
     enter("where _s_where", Pointwise(family=Family.BINARY, operands=3))
@@ -81,7 +102,10 @@ def _table() -> dict[str, Rule]:
     enter("_prelu_kernel_backward", Pointwise(family=Family.BINARY, operands=3, flop=3.0, results=2))
     enter("binary_cross_entropy_backward", Pointwise(family=Family.BINARY, operands=4, flop=5.0))
     enter("native_dropout_backward _masked_scale", Pointwise(family=Family.DROPOUT, operands=2, flop=2.0))
-    enter("_fake_quantize_learnable_per_tensor_affine", Pointwise(family=Family.UNARY, operands=1, flop=4.0))
+    enter(
+        "_fake_quantize_learnable_per_tensor_affine _fake_quantize_learnable_per_channel_affine",
+        Pointwise(family=Family.UNARY, operands=1, flop=4.0),
+    )
     enter(
         "fake_quantize_per_tensor_affine_cachemask fake_quantize_per_channel_affine_cachemask "
         "_fake_quantize_per_tensor_affine_cachemask_tensor_qparams",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from surfer_lab.engine.lowering.call import Call, Rule, Unrecorded, itemsize_of, numel, rate_class_of
@@ -171,7 +171,7 @@ def _grouped(call: Call) -> tuple[KernelWork, ...]:
             gemm,
             family=Family.BMM,
             read_bytes=call.bytes_of(0) + call.bytes_of(1),
-            write_bytes=gemm.batch * gemm.m * gemm.n * itemsize_of(call.output_dtype() or call.dtype(0)),
+            write_bytes=call.output_bytes() or gemm.batch * gemm.m * gemm.n * call.itemsize(0),
             dtype=call.dtype(0),
         ),
     )
@@ -192,6 +192,48 @@ def _cdist(call: Call) -> tuple[KernelWork, ...]:
     )  # fmt: skip
 
 
+def _cdist_backward(call: Call) -> tuple[KernelWork, ...]:
+    """(gradient of the distances, a, b, p, distances): as many terms again as the forward pass, summed into a."""
+    shifted = Call(call.name, call.inputs[1:3], call.dtypes[1:3], None, None, (), call.memory_format)
+    (forward,) = _cdist(shifted)
+    return (replace(forward, read_bytes=forward.bytes + call.bytes_of(0), write_bytes=float(call.bytes_of(1))),)
+
+
+def _columns(call: Call) -> int:
+    result = call.output()
+    if result is None:
+        raise Unrecorded(f"{call.name}: its output's width is not in its packed operand's shape")
+    return result[-1]
+
+
+def _packed(call: Call) -> tuple[KernelWork, ...]:
+    x = call.need(0, at_least=2)
+    gemm = Gemm(1, numel(x[:-1]), _columns(call), x[-1])
+    return (
+        product_work(
+            gemm,
+            family=Family.MM,
+            read_bytes=call.bytes_of(0) + call.bytes_of(1) + call.bytes_of(3),
+            write_bytes=gemm.m * gemm.n * call.itemsize(0),
+            dtype=call.dtype(0),
+        ),
+    )
+
+
+def _half_sparse(call: Call) -> tuple[KernelWork, ...]:
+    """Two of four elements kept: the matrix units do half of the dense product."""
+    x = call.need(1 if "semi_structured_mm" in call.name or "cslt" in call.name else 0, at_least=2)
+    gemm = Gemm(1, numel(x[:-1]), _columns(call), x[-1])
+    work = product_work(
+        gemm,
+        family=Family.MM,
+        read_bytes=call.bytes_of(0) + call.bytes_of(1),
+        write_bytes=gemm.m * gemm.n * call.itemsize(0),
+        dtype=call.dtype(0),
+    )
+    return (replace(work, flop_fraction=0.5),)
+
+
 _PLAIN: Final = Product(left=0, right=1, dims=_mm, rank=2)
 _ADDED: Final = Product(left=1, right=2, dims=_mm, added=0, rank=2)
 _BATCHED: Final = Product(left=0, right=1, dims=_bmm, family=Family.BMM, rank=3)
@@ -207,14 +249,18 @@ PRODUCT_OPS: Final[dict[str, Rule]] = {
     **dict.fromkeys(("baddbmm", "baddbmm_"), _BATCHED_ADDED),
     **dict.fromkeys(("mv",), _VECTOR),
     **dict.fromkeys(("addmv", "addmv_"), _VECTOR_ADDED),
-    **dict.fromkeys(("dot", "vdot", "inner_vectors"), Product(left=0, right=1, dims=_dot)),
+    **dict.fromkeys(("dot", "vdot", "inner"), Product(left=0, right=1, dims=_dot)),
     **dict.fromkeys(("addr", "addr_"), Product(left=1, right=2, dims=_outer, added=0)),
     **dict.fromkeys(("outer", "ger"), Product(left=0, right=1, dims=_outer)),
-    **dict.fromkeys(("matmul", "linalg_matmul", "__matmul__"), Product(left=0, right=1, dims=_matmul)),
+    **dict.fromkeys(("matmul", "linalg_matmul"), Product(left=0, right=1, dims=_matmul)),
     **dict.fromkeys(("linear", "mkldnn_linear"), _LINEAR),
     **dict.fromkeys(("addbmm", "addbmm_"), _addbmm),
     **dict.fromkeys(("linear_backward", "mkldnn_linear_backward"), _linear_backward),
     "_trilinear": _trilinear,
     **dict.fromkeys(("_grouped_mm", "_scaled_grouped_mm"), _grouped),
     **dict.fromkeys(("_cdist_forward", "cdist", "_euclidean_dist"), _cdist),
+    "_cdist_backward": _cdist_backward,
+    # weights packed in fewer bits: the packed matrix's rows are the outputs
+    **dict.fromkeys(("_weight_int4pack_mm", "_weight_int4pack_mm_for_cpu", "_mixed_dtypes_linear"), _packed),
+    **dict.fromkeys(("_sparse_semi_structured_linear", "_sparse_semi_structured_mm", "_cslt_sparse_mm"), _half_sparse),
 }

@@ -226,6 +226,7 @@ REDUCTION_OPS: Final[dict[str, Rule]] = {
         (
             "sum", "nansum", "mean", "nanmean", "prod", "amax", "amin", "any", "all", "count_nonzero",
             "_is_all_true", "_is_any_true", "sum_to_size", "_grad_sum_to_size", "hash_tensor",
+            "_sparse_sum", "_nested_sum_backward",
         ),
         Reduction(),
     ),
