@@ -17,7 +17,7 @@ One pass over (gpus, items) arrays, in blocks of items that bound the memory. Wh
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -27,7 +27,15 @@ from surfer_lab.engine.estimate import Limit, Method
 from surfer_lab.engine.literal_scaling import literal_gamma, scale_exact_waves, scale_many_waves
 from surfer_lab.engine.options import EngineOptions, ScalingMethod
 from surfer_lab.engine.ranges import range_factor
-from surfer_lab.engine.rates import CLASS_INDEX, GpuRates, class_on, effective_rate, rates_of
+from surfer_lab.engine.rates import (
+    CLASS_INDEX,
+    GpuRates,
+    class_on,
+    effective_rate,
+    on_matrix_units,
+    rates_of,
+    used_class,
+)
 from surfer_lab.engine.roofline import roofline
 from surfer_lab.engine.wave_scaling import COPY_FLOOR_NS, KERNEL_FLOOR_NS, Scaled, memory_share, scale_waves
 from surfer_lab.engine.work_items import Transfer, Work
@@ -50,7 +58,6 @@ UNKNOWN_SHARE: Final = 0.5
 # a copy from pageable memory, of which a capture does not know more: 9.6 MB in 1.44 ms in a public V100 trace
 STAGED_BYTES_PER_S: Final = 6.7e9
 LATENCY_SHARE: Final = 0.5  # of the time below which the floor is not called the limit
-_LANE_CLASSES: Final = (CLASS_INDEX[RateClass.FP32], CLASS_INDEX[RateClass.FP64])
 _BLOCK_ITEMS: Final = 16_384  # arrays of (gpus, block) stay within the caches' reach and bound the memory
 
 
@@ -122,8 +129,9 @@ class _Scaler:
         self._exceptions(work, duration, method, limit)
         typical = np.take_along_axis(self.rates.rate_is_typical, classes.astype(np.int64), axis=1)
         factor = range_factor(
-            method, work.arithmetic, work.reducing, typical, self.rates.bandwidth_is_typical[:, None], share
-        )
+            method, work.arithmetic, work.reducing, moved=self._moved(work, classes), typical_rate=typical,
+            typical_bandwidth=self.rates.bandwidth_is_typical[:, None], memory_share=share,
+        )  # fmt: skip
         return ItemTimes(
             duration_ns=duration, low_ns=duration / factor, high_ns=duration * factor, method=method, limited_by=limit
         )
@@ -134,13 +142,12 @@ class _Scaler:
             return class_on(
                 work.base_class, work.tf32, rates, convolution_tf32=flags.convolution, matmul_tf32=flags.matmul
             )
-        ran = np.where(work.ran_tf32, np.int8(CLASS_INDEX[RateClass.TF32]), work.base_class)
-        return np.where(rates.has_tf32[:, None], ran, work.base_class)
+        return used_class(rates, np.broadcast_to(_class_recorded(work), (len(rates), len(work))))
 
     def _measured(self, work: Work, classes: I8, origin: Gpu, origin_rates: GpuRates) -> tuple[Scaled, F64]:
         if self.options.method is not ScalingMethod.SUSTAINED:
             return self._literal(work, origin)
-        ran = np.where(work.ran_tf32, np.int8(CLASS_INDEX[RateClass.TF32]), work.base_class)[None, :]
+        ran = self._class_at_origin(work, origin_rates)
         rate = effective_rate(self.rates, classes, work.arithmetic, work.matrix_gain)
         origin_rate = effective_rate(origin_rates, ran, work.arithmetic, work.matrix_gain)[0]
         gamma = memory_share(work.items.flop, work.items.bytes, origin_rate, float(origin_rates.bytes_per_s[0]))
@@ -154,7 +161,32 @@ class _Scaler:
             origin_wave_blocks=np.where(work.arithmetic, float(origin.sm_count), origin_resident),
             wave_blocks=np.where(work.arithmetic, self.rates.sm_count[:, None], resident),
         )  # fmt: skip
-        return scaled, np.broadcast_to(gamma, rate.shape)
+        on_units = on_matrix_units(self.rates, classes, work.arithmetic)
+        leaves = on_units & ~on_matrix_units(origin_rates, ran, work.arithmetic)
+        shortest = self._shortest_on_matrix_units(work, classes)
+        compute = np.where(leaves, np.maximum(scaled.compute_ns, shortest), scaled.compute_ns)
+        return replace(scaled, compute_ns=compute), np.broadcast_to(gamma, rate.shape)
+
+    def _class_at_origin(self, work: Work, origin_rates: GpuRates) -> I8:
+        return used_class(origin_rates, _class_recorded(work)[None, :])
+
+    def _shortest_on_matrix_units(self, work: Work, classes: I8) -> F64:
+        """Work that leaves the FP32 lanes reaches no more than its family's usual fraction of the matrix rate.
+
+        A fast algorithm of the lanes (Winograd: 2.6 times their rate on a V100) does not come along.
+        """
+        own = np.take_along_axis(self.rates.flop_per_s, classes.astype(np.int64), axis=1)
+        shortest: F64 = np.nan_to_num(work.items.flop) / (work.matrix_fraction * own) * NS_PER_S
+        return shortest
+
+    def _moved(self, work: Work, classes: I8) -> B:
+        """Whether an item's arithmetic is done on other units than at the origin, (gpus, items)."""
+        there = on_matrix_units(self.rates, classes, work.arithmetic)
+        if self.origin_rates is None:
+            return np.zeros_like(there)
+        here = on_matrix_units(self.origin_rates, self._class_at_origin(work, self.origin_rates), work.arithmetic)
+        moved: B = there != here
+        return moved
 
     def _literal(self, work: Work, origin: Gpu) -> tuple[Scaled, F64]:
         gpus = self.gpus
@@ -180,9 +212,8 @@ class _Scaler:
     def _not_measured(self, work: Work, classes: I8) -> tuple[Scaled, F64]:
         lanes = self.rates.flop_per_s[:, [CLASS_INDEX[RateClass.FP32]]]
         own = np.take_along_axis(self.rates.flop_per_s, classes.astype(np.int64), axis=1)
-        on_lanes = work.compute_fraction * lanes
-        on_matrix_units = np.maximum(on_lanes, work.matrix_fraction * own)
-        product = np.where(np.isin(classes, _LANE_CLASSES), work.compute_fraction * own, on_matrix_units)
+        on_units = np.maximum(work.compute_fraction * lanes, work.matrix_fraction * own)
+        product = np.where(on_matrix_units(self.rates, classes, work.arithmetic), on_units, work.compute_fraction * own)
         scaled = roofline(
             work.items.flop, work.items.bytes, work.items.launch_count.astype(np.float64),
             rate=np.where(work.arithmetic, product, lanes), bandwidth=self.rates.bytes_per_s,
@@ -221,6 +252,11 @@ class _Scaler:
         if self.is_origin.any():
             duration[self.is_origin] = work.measured_ns
             method[self.is_origin] = Method.MEASURED
+
+
+def _class_recorded(work: Work) -> I8:
+    """Rate class of each item as recorded, TF32 by the kernel's name, (items,)."""
+    return np.where(work.ran_tf32, np.int8(CLASS_INDEX[RateClass.TF32]), work.base_class)
 
 
 def _resident_blocks(work: Work, gpus: Sequence[Gpu]) -> F64:

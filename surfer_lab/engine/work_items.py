@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from surfer_lab.engine.estimate import WorkItems
 from surfer_lab.engine.lowering import Family, Fusion, Lowered, Source, lower, lower_kernels, traits
 from surfer_lab.engine.rates import CLASS_INDEX
-from surfer_lab.engine.utilisation import UTILISATION, Utilisation
+from surfer_lab.engine.utilisation import ALIGNED_TO, UTILISATION, Utilisation
 from surfer_lab.hardware.dtypes import RateClass
 from surfer_lab.trace.columns import Interned
 from surfer_lab.trace.model import Trace, TraceOrigin
@@ -128,6 +128,8 @@ def _work(trace: Trace, lowered: Lowered, measured_ns: F64) -> Work:
     source = lowered.source.map(lambda name: _SOURCES.index(Source(name)), absent=_NONE, dtype=np.int8)
     grid = recorded(kernels.grid.astype(np.int64).prod(axis=1), 0)
     block = recorded(kernels.block.astype(np.int64).prod(axis=1), 0)
+    aligned = ((lowered.gemm[:, 2:] % ALIGNED_TO) == 0).all(axis=1)  # n and k; no product: zeros
+    reached = np.where(aligned, 1.0, of_family([one.unaligned for one in table], 1.0))
     blocks = np.where(grid > 0, grid, lowered.blocks).astype(np.float64)
     block_threads = np.where(block > 0, block, lowered.threads).astype(np.int64)
     transfer = np.where(kind == KernelKind.MEMCPY, recorded(_transfers(trace), Transfer.NONE), Transfer.NONE)
@@ -147,8 +149,8 @@ def _work(trace: Trace, lowered: Lowered, measured_ns: F64) -> Work:
         reducing=of_family([_is_reducing(family) for family in families], False).astype(bool),
         memory_bound=lowered.memory_bound | is_copy,
         matrix_gain=of_family([one.matrix_gain for one in table], _UNKNOWN_UTILISATION.matrix_gain),
-        compute_fraction=of_family([one.compute for one in table], _UNKNOWN_UTILISATION.compute),
-        matrix_fraction=of_family([one.matrix for one in table], _UNKNOWN_UTILISATION.matrix),
+        compute_fraction=reached * of_family([one.compute for one in table], _UNKNOWN_UTILISATION.compute),
+        matrix_fraction=reached * of_family([one.matrix for one in table], _UNKNOWN_UTILISATION.matrix),
         memory_fraction=of_family([one.memory for one in table], _UNKNOWN_UTILISATION.memory),
         blocks=blocks,
         threads=blocks * block_threads,
