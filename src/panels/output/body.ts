@@ -145,10 +145,12 @@ function gpuColumns(trans: TranslationBundle, view: ViewModel): IColumn<GpuRow>[
     },
     { label: trans.__('Bound by'), cell: row => ({ text: row.bound }) }
   ];
-  // A column that no row has anything for is left out (samples without a batch size, a cell without a loop).
-  return columns.filter(column =>
-    view.rows.some(row => ![UNKNOWN, ''].includes(column.cell(row).text))
-  );
+  return filled(columns, view.rows);
+}
+
+// Without the columns that no row has anything for: samples without a batch size, here without a GPU here.
+function filled<Row>(columns: readonly IColumn<Row>[], rows: readonly Row[]): IColumn<Row>[] {
+  return columns.filter(column => rows.some(row => ![UNKNOWN, ''].includes(column.cell(row).text)));
 }
 
 function groundsColumns(trans: TranslationBundle): IColumn<GpuRow>[] {
@@ -189,5 +191,5 @@ function operationColumns(trans: TranslationBundle, view: ViewModel): IColumn<Op
       }
     );
   }
-  return columns;
+  return filled(columns, view.operations);
 }
