@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
+from surfer_lab.trace.privacy import holds_secret
 from surfer_lab.trace.salvage import UNDECODABLE
 from surfer_lab.trace.tables import ArgDtypes, ArgShapes, MemoryFormat, Shape
 
@@ -38,7 +39,7 @@ _LONGEST_PRINT_BYTES: Final = 1 << 20
 _MOST_ARGUMENTS: Final = 4_096
 _LARGEST_SIZE: Final = 1 << 53
 _LONGEST_VALUE: Final = 256  # characters of a printed value; longer ones are lists of numbers nobody predicts with
-_PATH_OR_SECRET: Final = re.compile(r"[/\\~]|://|token|secret|password", re.IGNORECASE)
+_PATH: Final = re.compile(r"[/\\~@]|token|secret|passw", re.IGNORECASE)
 
 
 def parsed_list(printed: bytes) -> list[Any] | None:
@@ -147,7 +148,7 @@ def _shape(sizes: list[Any]) -> Shape | None:
 
 def _kept_value(item: Any) -> str:
     text = item if isinstance(item, str) else ""
-    return "" if len(text) > _LONGEST_VALUE or _PATH_OR_SECRET.search(text) else text
+    return "" if len(text) > _LONGEST_VALUE or _PATH.search(text) or holds_secret(text) else text
 
 
 def _is_dense(sizes: tuple[int, ...], strides: list[Any], fastest_first: Any) -> bool:

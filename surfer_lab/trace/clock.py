@@ -7,6 +7,7 @@ of 0.25 us, so the decimals are lost unless the digits themselves are read. Newe
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -15,24 +16,33 @@ from numpy.typing import NDArray
 
 from surfer_lab.units import NS_PER_US
 
-__all__ = ["LONGEST_US", "loses_digits", "ns_of_digits", "ns_of_us"]
+__all__ = ["LONGEST_US", "exceeds_float", "ns_of_digits", "ns_of_us", "prints_long_decimals"]
 
 LONGEST_US: Final = 4.0e15  # the year 2096; differences of such times still fit int64 nanoseconds
 _EXACT_BELOW_US: Final = float(1 << 43)
+_LONG_DECIMALS: Final = re.compile(rb'"ts"\s*:\s*-?\d{13,}\.\d*[1-9]')
 _LONGEST_PRINT: Final = 24  # characters of a plain number; anything longer is read on its own
 _MOST_WHOLE_DIGITS: Final = 16
 _DECIMALS: Final = 3  # of a microsecond: nanoseconds
 _ZERO, _POINT = ord("0"), ord(".")
 
 
-def loses_digits(us: NDArray[np.float64]) -> bool:
-    """Whether some of these times had decimals that float64 cannot hold.
+def exceeds_float(us: NDArray[np.float64]) -> bool:
+    """Whether some of these times are so large that decimals, if the file printed any, are lost in them.
 
-    >>> loses_digits(np.array([1712195495505543.25])), loses_digits(np.array([1712195495505543.0, 0.5]))
+    >>> exceeds_float(np.array([1712195495505543.0])), exceeds_float(np.array([2413669096090.1]))
     (True, False)
     """
-    large = us[np.abs(us) >= _EXACT_BELOW_US]
-    return bool((large != np.floor(large)).any())
+    return bool((np.abs(us) >= _EXACT_BELOW_US).any())
+
+
+def prints_long_decimals(text: bytes, limit: int | None = None) -> bool:
+    """Whether a text (its first `limit` bytes) prints an event time whose decimals a float64 would lose.
+
+    >>> prints_long_decimals(b'"ts": 1712195495505543.123'), prints_long_decimals(b'"ts": 1712195495505543.0')
+    (True, False)
+    """
+    return _LONG_DECIMALS.search(text, 0, len(text) if limit is None else limit) is not None
 
 
 def ns_of_us(us: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:

@@ -17,6 +17,7 @@ import msgspec
 
 from surfer_lab.errors import TraceError
 from surfer_lab.trace.byte_source import ByteSource
+from surfer_lab.trace.clock import prints_long_decimals
 from surfer_lab.trace.event_schema import Event, EventDecoder
 from surfer_lab.trace.salvage import (
     EVENT_BOUNDARY,
@@ -40,7 +41,6 @@ TAIL_LIMIT_BYTES: Final = 32 * BYTES_PER_MIB
 
 _ARRAY_START: Final = re.compile(rb'"traceEvents"\s*:\s*\[')
 _LONGEST_ARRAY_START_BYTES: Final = 64
-_LONG_TIME: Final = re.compile(rb'"ts"\s*:\s*\d{14,}\.\d*[1-9]')  # more digits than a float64 holds: see clock
 _LOOKED_AT_BYTES: Final = 1 << 16
 _ARRAY_TRIES: Final = 16  # the key may also stand in some nested object before
 _CUT_TRIES: Final = 200
@@ -70,6 +70,10 @@ class EventFrames:
         self.partial_count = 0  # events kept without their args
         self.ends_early = False
 
+    def loses_decimals(self) -> bool:
+        """Whether the block just yielded printed times whose decimals were lost in decoding."""
+        return not self._decoder.exact and prints_long_decimals(self._last[0])
+
     def decode_exactly(self) -> list[Event]:
         """The block just yielded once more, with the digits of its times; later blocks come that way too."""
         self._decoder = EventDecoder(exact=True)
@@ -78,9 +82,9 @@ class EventFrames:
 
     def __iter__(self) -> Iterator[list[Event]]:
         text, head = self._find_array()
-        if _LONG_TIME.search(text, 0, _LOOKED_AT_BYTES):  # saves decoding the first block twice
+        if prints_long_decimals(text, _LOOKED_AT_BYTES):  # saves decoding the first block twice
             self._decoder = EventDecoder(exact=True)
-        at_end = ended = False
+        at_end = ended = is_cut = False
         while not (at_end or ended):
             block = self._source.read()
             at_end = not block
@@ -92,6 +96,7 @@ class EventFrames:
             self._last = (text[:end], at_end)
             self.lost_count += taken.lost_count
             self.partial_count += taken.partial_count
+            is_cut |= taken.is_cut
             if taken.events:
                 yield taken.events
             ended = taken.ended_at is not None
@@ -101,7 +106,7 @@ class EventFrames:
             else:
                 text = text[following if taken.consumed == end and not ended else taken.consumed :]
         self._last = (b"", False)
-        self.ends_early = not ended and head is not None
+        self.ends_early = is_cut or (not ended and head is not None)
         if head is not None:
             self._read_metadata(head, text if ended else None)
         self.ends_early |= self._source.ends_early

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surfer_lab.trace.categories import EventKind, event_kind
-from surfer_lab.trace.clock import loses_digits, ns_of_digits, ns_of_us
+from surfer_lab.trace.clock import exceeds_float, ns_of_digits, ns_of_us
 from surfer_lab.trace.event_frames import EventFrames
 from surfer_lab.trace.event_schema import (
     NO_ALLOCATION,
@@ -87,7 +87,7 @@ def gather(frames: EventFrames) -> RawTrace:
     for events in frames:
         event_count += len(events)
         block = _Block(events, pools, kinds)
-        if block.loses_digits:
+        if block.exceeds_float and frames.loses_decimals():
             block = _Block(frames.decode_exactly(), pools, kinds)
         lost_count += block.lost_count
         unknown_count += block.unknown_count
@@ -113,10 +113,10 @@ class _Block:
         self._complete: list[Any] = [event for event in events if type(event) is complete_type]
         self._instant: list[Any] = [e for e in events if type(e) is instant_type and e.name == ALLOCATION_NAME]
         self.lost_count = 0
-        self.loses_digits = False
+        self.exceeds_float = False
         self._start_ns, sound = self._starts(self._complete, exact=exact)
-        if self.loses_digits:
-            return
+        if not exact and self._instant:
+            self.exceeds_float |= exceeds_float(np.array([e.ts for e in self._instant], dtype=np.float64))
         self._duration_ns, sound_duration = ns_of_us(np.array([e.dur for e in self._complete], dtype=np.float64))
         sound &= sound_duration & (self._duration_ns >= 0)
         self._kinds = np.array([kinds[e.cat] for e in self._complete], dtype=np.int8)
@@ -129,7 +129,7 @@ class _Block:
         if exact:
             return ns_of_digits([e.ts for e in events])
         us = np.array([e.ts for e in events], dtype=np.float64)
-        self.loses_digits |= loses_digits(us)
+        self.exceeds_float |= exceeds_float(us)
         return ns_of_us(us)
 
     def tables(self) -> list[RawRows]:

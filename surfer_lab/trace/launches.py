@@ -56,15 +56,23 @@ def processes_of_devices(
     call_id: I64,
     call_start_ns: I64,
 ) -> dict[int, int]:
-    """By device, the process whose calls match the most of its kernels; only processes with a match are named."""
-    best: dict[int, tuple[int, int]] = {}
+    """By device, the process whose calls match the most of its kernels; only processes with a match are named.
+
+    Where several match alike (ranks that run one program in step), each device takes the first process that no device
+    before it took: ranks are numbered as their devices are.
+    """
+    hits: dict[int, dict[int, int]] = {}
     processes, counts = np.unique(call_process, return_counts=True)
     for process in processes[np.argsort(-counts, kind="stable")][:_MOST_PROCESSES].tolist():
         rows = np.flatnonzero(call_process == process)
         launch = match_launches(kernel_id, kernel_start_ns, call_id[rows], call_start_ns[rows])
-        hits = launch >= 0
-        hits[hits] = call_start_ns[rows][launch[hits]] <= kernel_start_ns[hits]
-        for key, count in zip(*(part.tolist() for part in np.unique(device[hits], return_counts=True)), strict=True):
-            if count > best.get(key, (0, 0))[0]:
-                best[key] = (count, process)
-    return {key: process for key, (_, process) in best.items()}
+        matched = launch >= 0
+        matched[matched] = call_start_ns[rows][launch[matched]] <= kernel_start_ns[matched]
+        for key, count in zip(*(part.tolist() for part in np.unique(device[matched], return_counts=True)), strict=True):
+            hits.setdefault(key, {})[process] = count
+    owner: dict[int, int] = {}
+    for key in sorted(hits):
+        most = max(hits[key].values())
+        fitting = sorted(process for process, count in hits[key].items() if count == most)
+        owner[key] = next((process for process in fitting if process not in owner.values()), fitting[0])
+    return owner

@@ -11,13 +11,15 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-__all__ = ["allowed_environment", "is_allowed", "private_kinds"]
+__all__ = ["allowed_environment", "holds_secret", "is_allowed", "private_kinds"]
 
 _MOST_NODES: Final = 20_000
 _DEEPEST: Final = 16
 _LONGEST_SEARCHED: Final = 4_096
 
-_VERSION: Final = re.compile(r"\d{1,9}(?:\.\d{1,9}){0,4}(?:[+.-](?:cu|cpu|xpu|rocm|git|dev|post|rc|a|b)[0-9a-f.]{0,20})*$")
+_VERSION: Final = re.compile(
+    r"\d{1,9}(?:\.\d{1,9}){0,2}(?:[+.-](?:cu|cpu|xpu|rocm|git|dev|post|rc|a|b)[0-9a-f.]{0,20})*$"
+)
 _SMALL_NUMBER: Final = re.compile(r"\d{1,7}$")
 _BACKEND: Final = re.compile(r"(?:nccl|gloo|mpi|ucc|rccl|xccl)$")
 
@@ -63,7 +65,7 @@ _KIND_BY_VALUE: Final = (
     (_HOME, "paths in somebody's home folder"),
     (_EMAIL, "e-mail addresses"),
 )
-_EMPTY: Final = ("", "0", "None", "null", "unknown")
+_EMPTY: Final[tuple[Any, ...]] = (None, "", 0, "0", "None", "null", "unknown", [], {})
 
 
 def is_allowed(key: str, value: str) -> bool:
@@ -96,6 +98,15 @@ def allowed_environment(metadata: Mapping[str, Any]) -> dict[str, str]:
     return dict(sorted(found.items()))
 
 
+def holds_secret(text: str) -> bool:
+    """Whether a text holds what looks like an access token.
+
+    >>> holds_secret("hf_abcdefghijklmnopqrst"), holds_secret("[1, 1]")
+    (True, False)
+    """
+    return _TOKEN.search(text) is not None
+
+
 def private_kinds(metadata: Mapping[str, Any], texts: Iterable[str] = ()) -> tuple[str, ...]:
     """The kinds of private things in the metadata and in `texts` (names of frames, values of events), sorted.
 
@@ -104,7 +115,7 @@ def private_kinds(metadata: Mapping[str, Any], texts: Iterable[str] = ()) -> tup
     """
     kinds: set[str] = set()
     for name, value in _walk(metadata):
-        if value is None or str(value)[:16] in _EMPTY or (isinstance(value, (dict, list)) and not value):
+        if value in _EMPTY:
             continue
         kinds.update(kind for pattern, kind in _KIND_BY_KEY if name not in _KEY_BY_NAME and pattern.search(name[:128]))
         if isinstance(value, str):

@@ -34,6 +34,7 @@ _JOIN_LIMIT: Final = 8  # objects nested in lists: none seen in an event of any 
 
 _TRAILING: Final = re.compile(r"trailing characters \(byte (\d+)\)")
 _AFTER_ARRAY: Final = re.compile(rb'\s*(?:,\s*"|\}|\Z)')
+_NEXT_EVENT: Final = re.compile(rb',\s*(?=\{\s*"(?:ph|cat|name|pid|tid|ts|dur|id|args|s)"\s*:)')  # after a cut one
 _LAST_EVENT_END: Final = re.compile(rb'\}\s*(?=\]\s*(?:,\s*"|\}|\Z))')
 _SEPARATORS: Final = re.compile(rb"[\s,]*")
 
@@ -52,6 +53,7 @@ class Salvaged:
     events: list[Event] = field(default_factory=list)
     consumed: int = 0  # bytes read; what is left may become whole with more text
     ended_at: int | None = None  # offset after the array's closing bracket
+    is_cut: bool = False  # the text ends within an event, and no more follows
     lost_count: int = 0
     partial_count: int = 0
 
@@ -101,7 +103,10 @@ def salvage(decoder: EventDecoder, text: bytes, *, at_end: bool) -> Salvaged:
         if not at_end and reaches_end and found.consumed < end and len(text) - found.consumed < EVENT_LIMIT_BYTES:
             return found  # more text may complete it
         if found.consumed < end:
-            _keep(decoder, text[found.consumed : end], found)
+            if is_last and at_end and _stops_short(_decode(decoder, view[found.consumed : end])[1]):
+                found.is_cut = True
+            else:
+                _keep(decoder, text[found.consumed : end], found)
         piece += 1
     found.consumed = len(text)
     return found
@@ -130,9 +135,11 @@ def _read_values(decoder: EventDecoder, text: bytes, start: int, end: int, found
         length = value_length(memoryview(text)[start:end])
         if length is None:
             last = _LAST_EVENT_END.search(text, start, end) if at_end and end == len(text) else None
-            if last is None:
+            next_event = _NEXT_EVENT.search(text, start + 1, end)
+            found_end = next_event or last
+            if found_end is None:
                 return False
-            length = last.end() - start
+            length = (found_end.start() if next_event else found_end.end()) - start
         if length:
             _keep(decoder, text[start : start + length], found)
         start += length
