@@ -6,6 +6,13 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# No deadlines: a loaded machine is not a defect. In CI the same examples each time, so that a change is what changed.
+settings.register_profile(
+    "surfer", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=bool(os.environ.get("CI"))
+)
+settings.load_profile("surfer")
 
 DATA_VARIABLE = "SURFER_LAB_DATA"
 
