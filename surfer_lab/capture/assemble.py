@@ -7,14 +7,15 @@ derives them from the shapes.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import torch
 
+from surfer_lab.capture.autocast import with_cuda_autocast
 from surfer_lab.capture.batch import guess_batch_size
 from surfer_lab.capture.gpu_form import GpuForm, as_on_gpu
-from surfer_lab.capture.oplog import LoggedOp, OpLog
+from surfer_lab.capture.oplog import LoggedOp, MadeFull, OpLog
 from surfer_lab.capture.storages import StorageLife
 from surfer_lab.capture.uses import tensor_uses
 from surfer_lab.trace.columns import Interned
@@ -55,6 +56,7 @@ def trace_of(stretch: Stretch, *, origin: TraceOrigin, cell: CellRecord | None) 
     log = stretch.log
     logged = log.ops[stretch.first_op : stretch.end_op]
     form = as_on_gpu(logged)
+    form = with_cuda_autocast(form, log.storages.lives, _made_full(stretch, form))
     order = np.argsort(np.array([op.start_ns for op in form.ops], dtype=np.int64), kind="stable")
     rank = np.empty(len(order), dtype=np.int64)
     rank[order] = np.arange(len(order))
@@ -88,8 +90,18 @@ def trace_of(stretch: Stretch, *, origin: TraceOrigin, cell: CellRecord | None) 
     )
 
 
+def _made_full(stretch: Stretch, form: GpuForm) -> list[MadeFull]:
+    """What is wanted in float32, with rows of the form."""
+    first, end = stretch.first_op, stretch.end_op
+    return [
+        replace(made, before_op=form.position[made.before_op - first] if made.before_op < end else len(form.ops))
+        for made in stretch.log.made_full
+        if first <= made.before_op <= end
+    ]
+
+
 def _environment() -> Mapping[str, str]:
-    return {"torch": torch.__version__}
+    return {"torch": str(torch.__version__)}  # a subclass of str by its own
 
 
 def _log_warnings(log: OpLog) -> list[TraceWarning]:
@@ -170,7 +182,17 @@ def _tensor_table(
             continue
         row_of_storage[storage] = len(rows)
         size, dtype = form.resized.get(storage, (life.size_bytes, life.dtype))
+        if storage in form.begins:
+            allocated = rank[form.begins[storage]]
+        if storage in form.released and freed >= 0:
+            used = freed = rank[form.released[storage]]
         rows.append((size, int(_role(life, allocated, used, phases)), dtype, allocated, used, freed))
+    for storage, extra in form.extra.items():
+        row_of_storage[storage] = len(rows)
+        allocated, used, freed = (
+            rank[at] if at >= 0 else -1 for at in (extra.allocated_by, extra.last_used_by, extra.freed_after)
+        )
+        rows.append((extra.size_bytes, int(extra.role), extra.dtype, allocated, used, freed))
     table = TensorTable(
         size_bytes=np.array([row[0] for row in rows], dtype=np.int64),
         role=np.array([row[1] for row in rows], dtype=np.int8),

@@ -16,9 +16,9 @@ import torch
 from surfer_lab.capture.calls import Descriptions, OpKind
 from surfer_lab.capture.storages import UNKNOWN_STORAGE, StorageWatch
 from surfer_lab.capture.where import CallSite, Place, StackReader
-from surfer_lab.trace.tables import ArgDtypes, ArgShapes, MemoryFormat, Phase, SpanKind, TensorRole
+from surfer_lab.trace.tables import ArgDtypes, ArgShapes, MemoryFormat, Phase, Shape, SpanKind, TensorRole
 
-__all__ = ["MAX_LOGGED_OPS", "LoggedCall", "LoggedOp", "LoggedSpan", "OpLog", "RnnFacts"]
+__all__ = ["MAX_LOGGED_OPS", "LoggedCall", "LoggedOp", "LoggedSpan", "MadeFull", "OpLog", "RnnFacts"]
 
 # A stretch without any step in it (a long preparation, a hand-written loop) must not fill the memory: about 1 kB an op
 MAX_LOGGED_OPS: Final = 200_000
@@ -97,6 +97,16 @@ class LoggedCall:
     inputs: tuple[tuple[int, ...], ...]
 
 
+@dataclass(frozen=True, slots=True)
+class MadeFull:
+    """From an op on, a storage is in the program's full precision: a gradient given to its parameter, `.float()`."""
+
+    before_op: int
+    storage: int
+    phase: Phase
+    shape: Shape
+
+
 @dataclass(slots=True)
 class LoggedSpan:
     name: str
@@ -117,7 +127,7 @@ class OpLog:
     calls: list[LoggedCall] = field(default_factory=list)
     call_ends: list[tuple[int, int]] = field(default_factory=list)  # op number after, time
     spans: list[LoggedSpan] = field(default_factory=list)
-    accumulated: list[tuple[int, int]] = field(default_factory=list)  # op number, storage of a gradient handed over
+    made_full: list[MadeFull] = field(default_factory=list)
     backward_passes: list[int] = field(default_factory=list)  # graph task ids outside of the optimizer, in order
     optimizer_depth: int = 0
     optimizers: list[int] = field(default_factory=list)  # ids of optimizers that stepped
@@ -134,6 +144,7 @@ class OpLog:
     _known_roots: set[int] = field(default_factory=set)
     _loading: int = 0
     _has_ended: bool = False
+    _last_autocast: str | None = None
 
     def __post_init__(self) -> None:
         self.storages = StorageWatch(lambda: len(self.ops))
@@ -208,10 +219,24 @@ class OpLog:
                 kind.name, phase, start_ns, end_ns, described.input_shapes, described.input_dtypes,
                 described.output_shapes, described.output_dtypes, described.arguments, described.memory_format,
                 call.path if call is not None else None, site, inputs, outputs, first_node, node_end, node_number,
-                graph_task, self.autocast,
+                graph_task, self._autocast_around(in_backward, site),
                 _rnn_facts(call.innermost) if site.place is Place.RNN and call is not None else None,
             )
         )  # fmt: skip
+
+    def _autocast_around(self, in_backward: bool, site: CallSite) -> str | None:
+        """A checkpointed forward pass runs again as it ran: in the region that was around it."""
+        if self.autocast is not None:
+            self._last_autocast = self.autocast
+        elif in_backward and site.is_checkpointed:
+            return self._last_autocast
+        return self.autocast
+
+    def note_full(self, tensor: torch.Tensor) -> None:
+        """The program wants this tensor in float32; it is already, but would not be on a GPU."""
+        if not self.suspended and not self._has_ended:
+            row = self.storages.known_row(tensor)
+            self.made_full.append(MadeFull(len(self.ops), row, Phase.FORWARD, tuple(tensor.shape)))
 
     @property
     def _in_call(self) -> bool:
@@ -262,7 +287,7 @@ class OpLog:
         if isinstance(out, torch.Tensor) and (not self.only_device or out.device.type == self.only_device):
             row = self.storages.row_of(out, allocated_by=len(self.ops))
             if node is not None and kind.name == "aten::detach" and node.name() == _ACCUMULATE:
-                self.accumulated.append((len(self.ops), row))
+                self.made_full.append(MadeFull(len(self.ops), row, Phase.BACKWARD, tuple(out.shape)))
 
     def _span(self, name: str, args: Sequence[Any], out: Any, time_ns: int) -> None:
         if name in _SPAN_ENTER and args:

@@ -46,6 +46,7 @@ class _Kind(IntEnum):
     TORCH = 0  # torch, the standard library, installed packages
     USER = 1
     MODULE = 2  # nn.Module._call_impl
+    ENGINE = 5  # torch.autograd.backward or grad: what is further inside computes gradients
     CHECKPOINT = 4  # torch.utils.checkpoint: runs a forward pass again during backward
     PASSING = 3  # between a dispatch mode and the op: not a place anybody calls from
 
@@ -78,6 +79,7 @@ _PASSING_FILES: Final = (
     ("torch", "utils", "_python_dispatch.py"),
     ("torch", "utils", "_stats.py"),
 )
+_AUTOGRAD_FILE: Final = ("torch", "autograd", "__init__.py")
 _CHECKPOINT_FILE: Final = ("torch", "utils", "checkpoint.py")
 
 
@@ -141,7 +143,7 @@ class StackReader:
         module: FrameType | None = None
         root: FrameType | None = None
         place = Place.ELSEWHERE
-        checkpointed = False
+        checkpointed = in_engine = False
         while frame is not None:
             found = kinds.get(id(frame.f_code))
             if found is None:
@@ -154,7 +156,9 @@ class StackReader:
                 if user is None:
                     user = frame
             elif kind is _Kind.CHECKPOINT:
-                checkpointed = True
+                checkpointed = checkpointed or not in_engine
+            elif kind is _Kind.ENGINE:
+                in_engine = True
             elif kind is _Kind.MODULE:
                 root = frame
                 if module is None:
@@ -215,6 +219,8 @@ class StackReader:
             kind = _Kind.PASSING
         elif parts[-len(_CHECKPOINT_FILE) :] == _CHECKPOINT_FILE:
             kind = _Kind.CHECKPOINT
+        elif parts[-len(_AUTOGRAD_FILE) :] == _AUTOGRAD_FILE and code.co_name in ("backward", "grad"):
+            kind = _Kind.ENGINE
         self._kept.append(code)
         self._kinds[id(code)] = found = (kind, place)
         return found

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from surfer_lab.capture.gpu_form.attention import cpu_fused_attention, unfused_attention
-from surfer_lab.capture.gpu_form.fold import BackwardOp, Fold, Matcher
+from surfer_lab.capture.gpu_form.fold import BackwardOp, Fold, Matcher, as_one, same_call_run
 from surfer_lab.capture.gpu_form.lists import CLIP_GRAD, ZERO_GRAD
 from surfer_lab.capture.gpu_form.pointwise import dropout, rms_norm
 from surfer_lab.capture.gpu_form.recurrent import recurrent_cell, recurrent_layers
 from surfer_lab.capture.oplog import LoggedOp
 from surfer_lab.capture.where import Place
-from surfer_lab.trace.tables import Phase
+from surfer_lab.trace.tables import Phase, TensorRole
 
-__all__ = ["GpuForm", "as_on_gpu"]
+__all__ = ["ExtraStorage", "GpuForm", "as_on_gpu"]
 
 _BY_PLACE: Final[dict[Place, Matcher]] = {
     Place.DROPOUT: dropout,
@@ -32,16 +32,31 @@ _BY_PLACE: Final[dict[Place, Matcher]] = {
 _BY_NAME: Final[dict[str, Matcher]] = {"aten::_scaled_dot_product_flash_attention_for_cpu": cpu_fused_attention}
 
 
+class ExtraStorage(NamedTuple):
+    """A storage that the run did not have. Rows are positions in the form."""
+
+    size_bytes: int
+    dtype: str
+    role: TensorRole
+    allocated_by: int
+    last_used_by: int
+    freed_after: int
+
+
 @dataclass(slots=True)
 class GpuForm:
     """The ops as on a GPU. `position[i]` is where op i of the log went.
 
     `resized`: size and dtype of storages that stand for what the GPU's op keeps; `internal`: storages that a GPU does
-    not have, if the op at this position allocated them and they do not outlive the step.
+    not have, if the op at this position allocated them and they do not outlive the step; `extra`: those that only a
+    GPU has, numbered on from the log's; `released` after and `begins` with these rows, otherwise than in the run.
     """
 
     ops: list[LoggedOp]
     position: list[int]
+    extra: dict[int, ExtraStorage] = field(default_factory=dict)
+    released: dict[int, int] = field(default_factory=dict)
+    begins: dict[int, int] = field(default_factory=dict)
     resized: dict[int, tuple[int, str]] = field(default_factory=dict)
     internal: dict[int, int] = field(default_factory=dict)
 
@@ -51,6 +66,7 @@ def as_on_gpu(ops: Sequence[LoggedOp]) -> GpuForm:
     form = GpuForm([], [])
     backward_of: dict[int, tuple[BackwardOp, int]] = {}  # autograd node -> its op, and number of the fold
     backward_rows: dict[int, int] = {}  # number of a fold -> position of its backward op
+    checkpointed: dict[tuple[object, ...], Fold] = {}  # folds of the forward pass that may run again
     fold_count = 0
     index = 0
     while index < len(ops):
@@ -67,6 +83,8 @@ def as_on_gpu(ops: Sequence[LoggedOp]) -> GpuForm:
             index += 1
             continue
         fold = _match(ops, index)
+        if op.site.is_checkpointed:
+            fold = _as_before(ops, index, fold, checkpointed)
         if fold is None:
             form.position.append(len(form.ops))
             form.ops.append(op)
@@ -80,6 +98,28 @@ def as_on_gpu(ops: Sequence[LoggedOp]) -> GpuForm:
         index += fold.count
     _close_backward(form, ops, set(backward_rows.values()))
     return form
+
+
+def _as_before(
+    ops: Sequence[LoggedOp], index: int, fold: Fold | None, before: dict[tuple[object, ...], Fold]
+) -> Fold | None:  # fmt: skip
+    """A checkpointed block run again stops at its last saved tensor, perhaps amid a call that is one op on a GPU."""
+    op = ops[index]
+    line = (op.site.source or "").split(" > ")[-1]
+    key = (op.site.place, line, op.site.instruction, op.module, op.name)
+    if op.phase is not Phase.BACKWARD:
+        if fold is not None:
+            before[key] = fold
+        return fold
+    if fold is not None or key not in before:
+        return fold
+    run = same_call_run(ops, index)
+    model = before[key].ops[-1]
+    again = as_one(
+        run, model.name, input_shapes=model.input_shapes, input_dtypes=model.input_dtypes,
+        output_shapes=model.output_shapes, output_dtypes=model.output_dtypes, arguments=model.arguments,
+    )  # fmt: skip
+    return Fold(count=len(run), ops=(again,))
 
 
 def _match(ops: Sequence[LoggedOp], index: int) -> Fold | None:

@@ -25,6 +25,7 @@ from surfer_lab.trace.tables import ArgShapes, Shape
 __all__ = ["cpu_fused_attention", "unfused_attention"]
 
 _HALVES: Final = ("float16", "bfloat16")
+_FLOATS: Final = (*_HALVES, "float32", "float64")
 _FLASH_MAX_HEAD_SIZE: Final = 256  # flash attention kernels exist up to this head size
 
 
@@ -77,22 +78,24 @@ def unfused_attention(ops: Sequence[LoggedOp], index: int) -> Fold | None:
         last += 1  # halves are computed in float32 on a CPU
     run = run[: last + 1]
     values = run[names.index("aten::bmm", softmax)]
-    q = next((shape_of(op.input_shapes[0]) for op in run if len(shape_of(op.input_shapes[0])) == 4), None)
     rows, keys = shape_of(scores.input_shapes[0]), shape_of(scores.input_shapes[1])
     value_rows = shape_of(values.input_shapes[1])
-    if q is None or q[-2:] != rows[-2:]:
-        q = (1, *rows)
+    queries = (shape_of(op.input_shapes[0]) for op in run)
+    split = (shape for shape in queries if len(shape) == 4 and numel(shape) == numel(rows))
+    q = next((shape for shape in split if shape[-2:] == rows[-2:]), (1, *rows))
     heads = q[:-2]
     k, v = (*heads, keys[-1], keys[-2]), (*heads, *value_rows[-2:])
     mask = None
-    for op in run[names.index("aten::bmm") + 1 : softmax]:
+    is_causal = any(name in ("aten::tril", "aten::tril_") for name in names)  # then the mask is the CPU's own
+    for op in () if is_causal else run[names.index("aten::bmm") + 1 : softmax]:
         if op.name in ("aten::add", "aten::add_") and len(op.input_storages) > 1:
             mask = shape_of(op.input_shapes[1])
     noise = next((op for op in run if op.name == "aten::bernoulli_"), None)
     dropout = 0.0 if noise is None else 1 - number_at(noise.arguments, 1, default=1.0)
-    dtype = run[0].input_dtypes[0]
+    floats = (dtype for op in run for dtype in op.input_dtypes if dtype in _FLOATS)
+    dtype = next(floats, scores.input_dtypes[0])  # a boolean mask may come first
     name, shapes, dtypes, arguments, backward, outs, out_dtypes = _fused_attention(
-        q, k, v, mask, dtype, dropout, any(name in ("aten::tril", "aten::tril_") for name in names)
+        q, k, v, mask, dtype, dropout, is_causal
     )
     forward = as_one(
         run, name, input_shapes=shapes, input_dtypes=dtypes, output_shapes=outs, output_dtypes=out_dtypes,

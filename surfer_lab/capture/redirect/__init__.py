@@ -77,6 +77,7 @@ class CudaRedirect:
         """Replace, unless there is a GPU."""
         if torch.cuda.is_available():
             return
+        _moved.tells = False
         if reader is not None:
             self._reader = reader
         self._replace_tensor_methods()
@@ -89,6 +90,7 @@ class CudaRedirect:
         self._patches.undo()
         self._reader.end()
         self._log = None
+        _moved.tells = False
 
     def prepare_log(self, log: OpLog) -> None:
         """A log is about to be written: what runs on the host stays out of it, autocast regions are marked."""
@@ -116,7 +118,7 @@ class CudaRedirect:
         def to(self_: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
             wanted, args, kwargs = _without_cuda(args, kwargs)
             if not wanted:
-                return plain_to(self_, *args, **kwargs)
+                return self._kept_full(self_, plain_to(self_, *args, **kwargs), args, kwargs)
             self._note(".to('cuda')")
             return self._moved_copy(self_, plain_to(self_, *args, **kwargs))
 
@@ -144,6 +146,13 @@ class CudaRedirect:
             self._note("model.cuda()")
             return self._moved_module(self_)
 
+        plain_float = tensor.float
+
+        @functools.wraps(plain_float)
+        def float_(self_: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+            return self._kept_full(self_, plain_float(self_, *args, **kwargs), (torch.float32,), {})
+
+        patches.replace(tensor, "float", float_)
         patches.replace(tensor, "to", to)
         patches.replace(tensor, "cuda", cuda)
         patches.replace(tensor, "pin_memory", pin_memory)
@@ -261,7 +270,11 @@ class CudaRedirect:
                 if device is not None and _is_cuda(device):
                     self._note(what)
                     kwargs["device"] = "cpu"
-                    made = plain(*args, **kwargs)
+                    _moved.tells, _moved.making = True, True
+                    try:
+                        made = plain(*args, **kwargs)
+                    finally:
+                        _moved.making = False
                     _moved.add(made)
                     return made
             return plain(*args, **kwargs)
@@ -276,11 +289,19 @@ class CudaRedirect:
         call.__name__ = name.split(".")[-1]
         return call
 
+    def _kept_full(self, before: torch.Tensor, after: torch.Tensor, args: Any, kwargs: Any) -> torch.Tensor:
+        """A cast to float32 that did nothing, since autocast is only emulated: on a GPU it casts a half."""
+        wants_full = torch.float32 in args or kwargs.get("dtype") is torch.float32
+        if after is before and wants_full and self.assumed_autocast and self._log is not None:
+            self._log.note_full(after)
+        return after
+
     @staticmethod
     def _moved_copy(before: torch.Tensor, after: torch.Tensor) -> torch.Tensor:
         """A move copies, unless the tensor is there already."""
         if after is before and not _moved.has(before):
             after = before.clone()
+        _moved.tells = True
         _moved.add(after)
         return after
 
@@ -288,6 +309,7 @@ class CudaRedirect:
     def _moved_module(module: torch.nn.Module) -> torch.nn.Module:
         for tensor in (*module.parameters(), *module.buffers()):
             _moved.add(tensor)
+        _moved.tells = True
         return module
 
     def _enter_autocast(self, dtype: str | None) -> None:

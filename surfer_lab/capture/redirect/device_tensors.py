@@ -16,14 +16,15 @@ __all__ = ["DeviceTensors"]
 
 
 class DeviceTensors:
-    """A set of storages, by tensors that use them. Empty: nothing is known, everything counts as on the GPU."""
+    """A set of storages, by tensors that use them.
+
+    `tells`: the program at hand moves tensors; else everything counts as on the GPU. `making`: it makes one there.
+    """
 
     def __init__(self) -> None:
         self._watchers: dict[int, weakref.ref[Any]] = {}
-
-    @property
-    def is_empty(self) -> bool:
-        return not self._watchers
+        self.tells = False
+        self.making = False
 
     def add(self, tensor: torch.Tensor) -> None:
         """The tensor was moved, or made on the GPU."""
@@ -44,9 +45,14 @@ class DeviceTensors:
 
     def runs_there(self, inputs: Iterable[torch.Tensor], outputs: Iterable[torch.Tensor], *, surely: bool) -> bool:
         """Would it run on the GPU, and its results lie there? `surely`: a module's, gradient's or optimizer's op."""
-        if self.is_empty:
+        if not self.tells:
             return True
-        there = surely or any(self.has(tensor) for tensor in inputs) or any(self.has(tensor) for tensor in outputs)
+        there = (
+            surely
+            or self.making
+            or any(self.has(tensor) for tensor in inputs)
+            or any(self.has(tensor) for tensor in outputs)
+        )
         if there:
             for tensor in outputs:
                 self.add(tensor)
