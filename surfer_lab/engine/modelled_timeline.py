@@ -38,7 +38,7 @@ _BLOCKING_OPS: Final = frozenset(
 
 def modelled_timeline(trace: Trace, items: WorkItems) -> Timeline:
     """Launches of `items` (the kernels of the timeline, by their order), marks of steps and loader waits."""
-    recorded = marks_of(trace.steps, trace.spans)
+    recorded = marks_of(trace.steps, trace.spans, trace.wall_ns)
     item_time = trace.ops.start_ns[items.op].astype(np.float64) if len(trace.ops) else np.zeros(len(items))
     cost = items.launch_count.astype(np.float64) * HOST_NS_PER_LAUNCH
     loads = cover(
@@ -49,7 +49,7 @@ def modelled_timeline(trace: Trace, items: WorkItems) -> Timeline:
     blocks = np.flatnonzero(trace.ops.name.map(lambda name: name in _BLOCKING_OPS, absent=False, dtype=np.bool_))
     block_ns = host.at(trace.ops.start_ns[blocks].astype(np.float64), after=True)
     if trace.origin is TraceOrigin.SYMBOLIC:
-        marks = _one_step(len(trace.steps), host.total_ns)
+        marks = _one_step(max(1, len(trace.steps)), host.total_ns)
         blocks, block_ns = blocks[:0], block_ns[:0]
     else:
         marks = Marks(time_ns=_mark_times(host, recorded), kind=recorded.kind, row=recorded.row)

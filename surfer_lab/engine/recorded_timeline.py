@@ -15,6 +15,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from surfer_lab.engine.replay import DISPATCH_GAP_NS, LAUNCH_LATENCY_NS
 from surfer_lab.engine.stream_waits import awaited_by_collectives, slot_launched_on_last, slot_launched_on_next
 from surfer_lab.engine.timeline import (
     ALL_STREAMS,
@@ -101,7 +102,7 @@ def recorded_timeline(trace: Trace) -> Timeline:
     )  # fmt: skip
     return ordered(
         batches,
-        marks_of(trace.steps, trace.spans),
+        marks_of(trace.steps, trace.spans, trace.wall_ns),
         kernel_count=len(kernels),
         slot_count=slot_count,
         record_count=len(records),
@@ -161,7 +162,7 @@ def _kernel_batch(kernels: KernelTable, calls: HostCallTable, slot: I64, blockin
     launched = kernels.host_call >= 0
     call = kernels.host_call[launched]
     start = kernels.start_ns.astype(np.float64)
-    begin, end = start.copy(), start.copy()
+    begin, end = start - LAUNCH_LATENCY_NS, start - LAUNCH_LATENCY_NS
     order = np.full(len(kernels), -1, dtype=np.int64)
     begin[launched] = calls.start_ns[call]
     end[launched] = calls.start_ns[call] + calls.duration_ns[call]
@@ -187,7 +188,9 @@ def _kernel_batch(kernels: KernelTable, calls: HostCallTable, slot: I64, blockin
             else:
                 keys[row], orders[row] = max(before, (keys[row], orders[row]))
                 if graph[row]:
-                    gap[row] = max(0.0, start[row] - max(ended[previous], end[row]))
+                    gap[row] = max(
+                        0.0, start[row] - max(ended[previous] + DISPATCH_GAP_NS, end[row] + LAUNCH_LATENCY_NS)
+                    )
         previous = row
     code = np.where(follows, EventCode.FOLLOW, np.where(blocking, EventCode.BLOCKING_COPY, EventCode.LAUNCH))
     return EventBatch(

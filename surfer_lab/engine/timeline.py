@@ -111,12 +111,15 @@ class EventBatch:
     may_not_wait: B | None = None
 
 
-def marks_of(steps: StepTable, spans: SpanTable) -> Marks:
-    """Starts and ends of steps and of loader waits."""
+def marks_of(steps: StepTable, spans: SpanTable, wall_ns: int) -> Marks:
+    """Starts and ends of steps and of loader waits; a trace without steps is one from its start to its end."""
     loads = np.flatnonzero(spans.kind == SpanKind.INPUT)
     ends = spans.start_ns[loads] + spans.duration_ns[loads]
-    times = np.concatenate([steps.start_ns, steps.end_ns, spans.start_ns[loads], ends])
-    rows = [np.arange(len(steps))] * 2 + [np.arange(len(loads))] * 2
+    starts_of_steps, ends_of_steps = (
+        (steps.start_ns, steps.end_ns) if len(steps) else (np.zeros(1), np.full(1, float(wall_ns)))
+    )
+    times = np.concatenate([starts_of_steps, ends_of_steps, spans.start_ns[loads], ends])
+    rows = [np.arange(len(starts_of_steps))] * 2 + [np.arange(len(loads))] * 2
     return Marks(
         time_ns=times.astype(np.float64),
         kind=np.repeat(np.array(list(MarkKind), dtype=np.int8), [len(part) for part in rows]),

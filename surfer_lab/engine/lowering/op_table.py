@@ -6,6 +6,7 @@ the table gets a generic estimate from the bytes of its operands and results, co
 
 from __future__ import annotations
 
+import math
 from enum import Enum
 from functools import lru_cache
 from typing import Final
@@ -50,6 +51,11 @@ RULES: Final[dict[str, Rule]] = {
 }
 
 _ATEN: Final = "aten::"
+_MISFIT: Final = "its recorded shapes do not fit the op"
+# how arithmetic over sizes of the wrong number or sign ends
+_CONTRADICTIONS: Final = (ValueError, IndexError, ZeroDivisionError, OverflowError)
+_LARGEST_COUNT: Final = 1 << 60
+_MOST_LAUNCHES: Final = (1 << 31) - 1
 # namespaces of what encloses operators: autograd's nodes, the profiler's marks, a scripting runtime's own instructions
 _FRAME_NAMESPACES: Final = frozenset(("autograd", "torch", "profiler", "prim", "cuda", "inductor"))
 
@@ -124,6 +130,18 @@ def _unknown(reason: str) -> tuple[KernelWork, ...]:
     )
 
 
+def _is_sound(work: KernelWork) -> bool:
+    if work.source is Source.NONE:
+        return True
+    figures = (work.flop, work.read_bytes, work.write_bytes)
+    counts = (work.blocks, work.threads, *(work.gemm or ()))
+    return (
+        all(0 <= figure < math.inf for figure in figures)
+        and all(0 <= count <= _LARGEST_COUNT for count in counts)
+        and 1 <= work.launch_count <= _MOST_LAUNCHES
+    )
+
+
 @lru_cache(maxsize=1 << 16)
 def lower_op(
     name: str,
@@ -147,9 +165,13 @@ def lower_op(
     plain = plain_name(name)
     rule = RULES.get(plain)
     call = Call(plain, input_shapes, input_dtypes, output_shapes, output_dtypes, arguments, MemoryFormat(memory_format))
-    if rule is None:
-        return _fallback(call) if call.has_shapes() else _unknown(f"{name}: not in the table, and no shapes recorded")
+    if rule is None and not call.has_shapes():
+        return _unknown(f"{name}: not in the table, and no shapes recorded")
     try:
-        return rule(call)
+        works = (rule or _fallback)(call)
     except Unrecorded as missing:
         return _unknown(str(missing))
+    except _CONTRADICTIONS:
+        works = None
+    # a damaged or foreign trace may hold shapes that the op cannot have had
+    return works if works is not None and all(map(_is_sound, works)) else _unknown(f"{name}: {_MISFIT}")
