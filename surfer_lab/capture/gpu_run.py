@@ -241,9 +241,11 @@ class GpuRun:
             self._is_switching = False
 
     def _give_way(self) -> None:
-        """Only one profiler can run, and the user's comes first."""
-        for window in (self._steady, self._cold):
-            self._close(window)
+        """Only one profiler can run, and the user's comes first. A first step that it cuts off is none."""
+        self._close(self._steady)
+        if self._cold is not None and self._cold.is_running:
+            self._close(self._cold)
+            self._cold = None
 
     def _imported(self, window: ProfilerWindow, complete: int, source: StepSource) -> Trace | None:
         try:
