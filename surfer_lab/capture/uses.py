@@ -6,6 +6,7 @@ An op put together from several (`gpu_form`) knows its storages, not which argum
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 import numpy as np
 
@@ -14,18 +15,21 @@ from surfer_lab.trace.tables import ArgShapes, TensorUseTable
 
 __all__ = ["tensor_uses"]
 
-_UNKNOWN_POSITION = -1
+_UNKNOWN_POSITION: Final = -1
+_PUT_TOGETHER: Final = "_rnn"  # in the name of ops whose storages are those of the steps they were put together from
 
 
 def tensor_uses(ops: Sequence[LoggedOp], row_of_storage: Mapping[int, int]) -> TensorUseTable:
     """Uses in the ops' order; storages without a row (empty, or inside an op) are left out."""
     found: list[tuple[int, int, int, bool]] = []
     for row, op in enumerate(ops):
+        is_known = _PUT_TOGETHER not in op.name
         for storages, shapes, is_write in (
             (op.input_storages, op.input_shapes, False),
             (op.output_storages, op.output_shapes, True),
         ):
-            for storage, position in zip(storages, _positions(shapes, len(storages)), strict=True):
+            positions = _positions(shapes if is_known else (), len(storages))
+            for storage, position in zip(storages, positions, strict=True):
                 tensor = row_of_storage.get(storage)
                 if tensor is not None:
                     found.append((row, tensor, position, is_write))

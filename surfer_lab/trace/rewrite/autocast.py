@@ -60,6 +60,7 @@ class _Node:
     """The gradient of one forward op while its ops run by; `made`: what they made, with the row and the use."""
 
     forward: OpRow | None
+    number: int  # autograd's
     ran: _Ran
     rows: list[OpRow] = field(default_factory=list)
     made: dict[int, tuple[OpRow, Use]] = field(default_factory=dict)
@@ -75,24 +76,28 @@ class _Autocast:
         self.dtype = [storage.dtype for storage in draft.storages]
         self.ran: dict[int, _Ran] = {}  # by id of the forward row
         self.cache: dict[int, int] = {}  # parameter -> its cast
+        self.cast_before: dict[int, int] = {}  # parameter -> its cast of a region before the recording
         self.made_backward: set[int] = set()
         self.given: set[int] = set()  # parameters' gradients that are there
         self.was_backward = False
         self.rows: list[OpRow] = []
         self.node: _Node | None = None
+        self.last_node = -1
         self.readers: dict[int, list[int]] = {}  # storage -> ids of the rows that read it
         for row in draft.rows:
             for use in row.reads:
                 self.readers.setdefault(use.storage, []).append(id(row))
 
     def run(self) -> None:
+        self._label_saved_before()
         for row in self.draft.rows:
-            if row.phase is Phase.BACKWARD and not _is_recomputed(row):
+            is_again = self._is_run_again(row)
+            if row.phase is Phase.BACKWARD and not is_again:
                 self._backward(row)
                 continue
             self._end_node()
-            if row.phase in (Phase.FORWARD, Phase.OTHER) or _is_recomputed(row):
-                self._forward(row)
+            if row.phase in (Phase.FORWARD, Phase.OTHER) or is_again:
+                self._forward(row, is_again)
             else:
                 self.rows.append(row)
         self._end_node()
@@ -104,9 +109,27 @@ class _Autocast:
 
     # -- forward -------------------------------------------------------------------------------------------------------
 
-    def _forward(self, row: OpRow) -> None:
+    def _label_saved_before(self) -> None:
+        """What ops before the recording saved for gradients that the recording holds: activations, in halves."""
+        for row in self.draft.rows:
+            if row.phase is not Phase.BACKWARD or row.forward is not None or "backward" not in row.name:
+                continue
+            saved = 2 if "norm_backward" in row.name else len(row.input_shapes)  # gradient, input; then statistics
+            for use in row.reads:
+                storage = self.draft.storages[use.storage]
+                if not storage.is_there_before or use.position >= saved or storage.dtype not in FLOATS:
+                    continue
+                if storage.role in (TensorRole.TEMPORARY, TensorRole.ACTIVATION, TensorRole.INPUT):
+                    self.dtype[use.storage] = self.low
+
+    def _is_run_again(self, row: OpRow) -> bool:
+        """Gradient checkpointing runs forward ops again in the backward pass: they make new autograd nodes."""
+        is_new = row.forward is None and row.sequence > self.last_node
+        self.last_node = max(self.last_node, row.sequence)
+        return is_new and row.phase is Phase.BACKWARD
+
+    def _forward(self, row: OpRow, is_again: bool) -> None:
         plain = plain_name(row.name)
-        is_again = _is_recomputed(row)
         if not is_again and self.was_backward:
             self.cache.clear()  # a new forward pass: the region before has ended
             self.was_backward = False
@@ -117,6 +140,8 @@ class _Autocast:
         ran = _Ran(result="float32")
         for use in list(floats):
             before = self.dtype[use.storage] or "float32"
+            if use.position < 0 and self._elements(use.storage) == 1:
+                continue  # a number inside an op put together from several
             ran.read_as[use.storage] = (before, target or before)
             if target is not None and before != target:
                 self._cast_operand(row, use, before, target, ran, may_cache=not is_again)
@@ -148,6 +173,8 @@ class _Autocast:
         dtypes = [self.dtype[use.storage] or "float32" for use in sized or floats]
         if plain_name(row.name) in STATISTICS_OPS and dtypes:
             return dtypes[0]  # norms give what they normalise; weights and statistics may be wider
+        if "norm_backward" in row.name and len(dtypes) > 1:
+            return dtypes[1]
         if is_in_place(plain_name(row.name)) and row.reads:
             return self.dtype[row.reads[0].storage]
         return widest(dtypes) if dtypes else None
@@ -160,8 +187,6 @@ class _Autocast:
         if is_parameter:
             ran.cached.add(storage)
         copy = self.cache.get(storage) if is_parameter and may_cache else None
-        if copy is None:
-            copy = ran.copies.get(storage)  # one operand twice: x @ x.T
         if copy is None:
             copy = self._cast(row, storage, self._shape(row, use), before, after)
             if is_parameter and may_cache:
@@ -179,7 +204,8 @@ class _Autocast:
             if position in known:
                 dtypes[position] = known[position]
             elif target is not None:
-                if _rank(row.input_shapes[position]) == highest_rank:  # what is smaller holds statistics
+                entry = row.input_shapes[position]
+                if is_list(entry) or _rank(entry) == highest_rank:  # what is smaller holds statistics
                     dtypes[position] = target
             elif any(use.position < 0 for use in row.reads):
                 floats = [
@@ -194,10 +220,11 @@ class _Autocast:
             asked = next((text for text in row.arguments if text in FLOATS), None)
             result = asked or result
         reads = {use.storage for use in row.reads}
+        has_statistics = plain in STATISTICS_OPS or "norm_backward" in plain
         has_floats = any(self.dtype[use.storage] in FLOATS for use in row.reads)
         dtypes = list(row.output_dtypes)
         for position, old in enumerate(dtypes):
-            if old in FLOATS and (has_floats or row.name == CAST_OP) and not (plain in STATISTICS_OPS and position > 0):
+            if old in FLOATS and (has_floats or row.name == CAST_OP) and not (has_statistics and position > 0):
                 dtypes[position] = result
         for use in row.writes:
             position = max(use.position, 0)
@@ -213,17 +240,22 @@ class _Autocast:
 
     def _backward(self, row: OpRow) -> None:
         self.was_backward = True
-        ran = self.ran.get(id(row.forward)) if row.forward is not None else None
+        forward = row.forward if row.forward is not None and not _is_of_view(row, row.forward) else None
+        ran = self.ran.get(id(forward)) if forward is not None else None
         written_before = {use.storage for use in row.writes} & {use.storage for use in row.reads}
         self.made_backward.update(use.storage for use in row.writes if use.storage not in written_before)
         is_sum = plain_name(row.name) in ACCUMULATING_OPS and len(row.reads) == 2
+        if row.forward is None and not is_sum:
+            self._end_node()
+            self._without_forward(row, written_before)
+            return
         if ran is None or (is_sum and all(use.storage in self.made_backward for use in row.reads)):
             self._end_node()
             self._pass_on(row, written_before)
             return
-        if self.node is None or self.node.forward is not row.forward:
+        if self.node is None or self.node.forward is not forward or self.node.number != row.sequence:
             self._end_node()
-            self.node = _Node(row.forward, ran)
+            self.node = _Node(forward, row.sequence, ran)
         self._in_node(row, self.node, written_before)
 
     def _pass_on(self, row: OpRow, written_before: set[int]) -> None:
@@ -245,6 +277,29 @@ class _Autocast:
             storage = self.draft.storages[use.storage]
             if storage.role is TensorRole.GRADIENT and self._is_new_half(use.storage):
                 self._hand_over([row], row, use, [storage.dtype or "float32"])
+
+    def _without_forward(self, row: OpRow, written_before: set[int]) -> None:
+        """The gradient of an op that ran before the recording began: what it saved was a half where products are."""
+        if self.rules.policy(plain_name(row.name).removesuffix("_backward")) is CastPolicy.LOWER:
+            for use in row.reads:
+                storage = self.draft.storages[use.storage]
+                if self.dtype[use.storage] not in FLOATS or use.storage in self.made_backward:
+                    continue
+                if storage.role is TensorRole.PARAMETER:
+                    use.storage = self._cast_before(use.storage)
+            for use in row.reads:
+                if use.storage in self.made_backward and self.dtype[use.storage] in FLOATS:
+                    self._expect(row, use, self.low)
+        self._pass_on(row, written_before)
+
+    def _cast_before(self, parameter: int) -> int:
+        copy = self.cast_before.get(parameter)
+        if copy is None:
+            storage = self.draft.storages[parameter]
+            size = storage.size_bytes * itemsize(self.low) // itemsize(storage.dtype)
+            copy = self.cast_before[parameter] = self._new_storage(size, self.low)
+            self.draft.storages[copy].is_there_before = True
+        return copy
 
     def _in_node(self, row: OpRow, node: _Node, written_before: set[int]) -> None:
         """One of the ops that make up the gradient of a forward op."""
@@ -281,7 +336,7 @@ class _Autocast:
         fit_attention(row)
 
     def _end_node(self) -> None:
-        """What leaves a node has its operand's dtype (autograd sees to it), then goes back through the operand's cast."""
+        """What leaves a node has its operand's dtype (autograd's rule), then goes back through the operand's cast."""
         node, self.node = self.node, None
         if node is None:
             return
@@ -348,9 +403,12 @@ class _Autocast:
             storage = originals.get(operand.storage, operand.storage)
             if storage not in ran.read_as:
                 continue
-            fits = operand.position < 0 or numel(self._shape(forward, operand)) == size
+            fits = numel(self._shape(forward, Use(storage, operand.position))) == size
             is_parameter = self.draft.storages[storage].role is TensorRole.PARAMETER
             fitting.append((fits, is_parameter == is_parameters, -len(fitting), storage))
+        if use.position < 0 and "attention" in row.name and all(fit for fit, *_ in fitting):
+            # put together from the steps of unfused attention, whose gradients come value, key, query
+            return fitting[max(0, len(fitting) - 1 - row.writes.index(use))][3] if fitting else -1
         best = max(fitting, default=None)
         return best[3] if best is not None and (best[0] or len(fitting) == 1) else -1
 
@@ -380,8 +438,11 @@ class _Autocast:
         entry = _entry(row, use, is_result=is_result)
         if isinstance(entry, tuple) and not is_list(entry):
             return entry
-        storage = self.draft.storages[use.storage]
-        return (max(1, storage.size_bytes // itemsize(storage.dtype)),)
+        return (self._elements(use.storage),)
+
+    def _elements(self, storage: int) -> int:
+        kept = self.draft.storages[storage]
+        return max(1, kept.size_bytes // itemsize(kept.dtype))
 
 
 def _entry(row: OpRow, use: Use, *, is_result: bool = False) -> object:
@@ -390,12 +451,13 @@ def _entry(row: OpRow, use: Use, *, is_result: bool = False) -> object:
 
 
 def _rank(entry: object) -> int:
-    return len(entry) if isinstance(entry, tuple) else 0
+    return len(entry) if isinstance(entry, tuple) and not is_list(entry) else 0
 
 
-def _is_recomputed(row: OpRow) -> bool:
-    """Gradient checkpointing runs forward ops again in the backward pass: they make autograd nodes of their own."""
-    return row.phase is Phase.BACKWARD and row.forward is None and row.sequence >= 0
+def _is_of_view(row: OpRow, forward: OpRow) -> bool:
+    """Is it the gradient of a view before the op, not of the op? They are numbered apart; folded ops have many."""
+    is_folded = any(use.position < 0 for use in row.reads)
+    return row.sequence >= 0 and forward.sequence >= 0 and row.sequence != forward.sequence and not is_folded
 
 
 def _cast_row(row: OpRow, shape: Shape, before: str, after: str) -> OpRow:
