@@ -1,0 +1,199 @@
+"""Which commands are there, and with which words? `predict`'s are those of `planner.options`, as in the magic."""
+
+from __future__ import annotations
+
+import importlib.util
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from surfer_lab.cli.files import stem_of, trace_file, with_suffix
+from surfer_lab.cli.terminal import measure_progress, paint, print_line, read_progress, speaks_plainly, width
+from surfer_lab.errors import OptionError
+from surfer_lab.planner.options import PREDICT_FLAGS, PredictOptions, options_line, predict_options
+from surfer_lab.report.text import text_of
+
+if TYPE_CHECKING:
+    from surfer_lab.report.prediction import Prediction
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    help="Predict what one PyTorch training step costs on GPUs you do not have: time, memory, money, with a range.",
+)
+
+_HELP = {flag.field: flag.help for flag in PREDICT_FLAGS}
+_METAVAR = {flag.field: flag.metavar for flag in PREDICT_FLAGS}
+
+
+def _option(word: str, field: str) -> typer.models.OptionInfo:
+    return typer.Option(word, help=_HELP[field], metavar=_METAVAR[field])  # type: ignore[no-any-return]
+
+
+TraceFile = Annotated[
+    Path | None,
+    typer.Argument(
+        metavar="TRACE", help="A torch profiler trace (.json, .json.gz) or a saved capture.", show_default=False
+    ),
+]
+On = Annotated[list[str] | None, _option("--on", "on")]
+From = Annotated[str | None, _option("--from", "origin")]
+BatchSize = Annotated[str | None, _option("--batch-size", "batch_size")]
+PrecisionName = Annotated[str | None, _option("--precision", "precision")]
+HostFactor = Annotated[str | None, _option("--host-factor", "host_factor")]
+Prices = Annotated[list[str] | None, _option("--price", "prices")]
+Spot = Annotated[bool, typer.Option("--spot", help=_HELP["spot"])]
+DatasetSize = Annotated[str | None, _option("--dataset-size", "dataset_size")]
+Name = Annotated[str | None, _option("--name", "name")]
+Example = Annotated[bool, typer.Option("--example", help="Predict the bundled example instead of a file.")]
+
+
+def _options(
+    on: list[str] | None,
+    origin: str | None,
+    batch_size: str | None,
+    precision: str | None,
+    host_factor: str | None,
+    prices: list[str] | None,
+    spot: bool,
+    dataset_size: str | None,
+    name: str | None,
+) -> PredictOptions:
+    return predict_options(
+        {
+            "on": on or None,
+            "origin": origin,
+            "batch_size": batch_size,
+            "precision": precision,
+            "host_factor": host_factor,
+            "prices": prices or None,
+            "spot": "" if spot else None,
+            "dataset_size": dataset_size,
+            "name": name,
+        }
+    )
+
+
+def _predicted(trace: Path | None, options: PredictOptions, *, is_example: bool) -> Prediction:
+    """The file, or the bundled example, predicted; progress on stderr."""
+    from surfer_lab.report.example import example_trace
+    from surfer_lab.report.prediction import check_names, predict_as_asked
+    from surfer_lab.trace.reader import read
+
+    if is_example == (trace is not None):
+        seen = "both a file and --example are given" if is_example else "no trace file is given"
+        raise OptionError(seen, remedy="surfer predict TRACE, or surfer predict --example")
+    check_names(options)  # before a long file is read
+    if trace is None:
+        recorded, name, file_word = example_trace(), "bundled example", "--example"
+    else:
+        path = trace_file(trace)
+        with read_progress(f"reading {path.name}") as progress:
+            recorded = read(path, progress=progress)
+        name, file_word = path.name, shlex.quote(path.name)
+    command = f"surfer predict {file_word} {options_line(options)}".rstrip()
+    return predict_as_asked(recorded, options, name=name, command=command)
+
+
+@app.command()
+@speaks_plainly
+def predict(
+    trace: TraceFile = None,
+    on: On = None,
+    origin: From = None,
+    batch_size: BatchSize = None,
+    precision: PrecisionName = None,
+    host_factor: HostFactor = None,
+    price: Prices = None,
+    spot: Spot = False,
+    dataset_size: DatasetSize = None,
+    name: Name = None,
+    example: Example = False,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, on stdout.")] = False,
+    html: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write a self-contained report.")] = None,
+    csv: Annotated[Path | None, typer.Option("--csv", metavar="FILE", help="Write the table of GPUs.")] = None,
+) -> None:
+    """Predict a recorded training step on other GPUs: time with range, throughput, cost, memory."""
+    options = _options(on, origin, batch_size, precision, host_factor, price, spot, dataset_size, name)
+    prediction = _predicted(trace, options, is_example=example)
+    written = [
+        prediction.report(with_suffix(path, suffix)) for path, suffix in ((html, ".html"), (csv, ".csv")) if path
+    ]
+    if json:
+        print_line(prediction.to_json())
+        return
+    print_line(text_of(prediction.view, width=width(), paint=paint))
+    for path in written:
+        print_line(f"\nWritten: {path}")
+
+
+@app.command()
+@speaks_plainly
+def report(
+    trace: TraceFile = None,
+    on: On = None,
+    origin: From = None,
+    batch_size: BatchSize = None,
+    precision: PrecisionName = None,
+    host_factor: HostFactor = None,
+    price: Prices = None,
+    spot: Spot = False,
+    dataset_size: DatasetSize = None,
+    name: Name = None,
+    example: Example = False,
+    html: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Self-contained HTML.")] = None,
+    md: Annotated[Path | None, typer.Option("--md", metavar="FILE", help="Markdown.")] = None,
+) -> None:
+    """Write a report of a prediction to a file; without --html or --md: NAME.surfer.html in this folder."""
+    options = _options(on, origin, batch_size, precision, host_factor, price, spot, dataset_size, name)
+    prediction = _predicted(trace, options, is_example=example)
+    if html is None and md is None:
+        html = Path(f"{stem_of(trace) if trace is not None else 'example'}.surfer.html")
+    for path, suffix in ((html, ".html"), (md, ".md")):
+        if path is not None:
+            print_line(str(prediction.report(with_suffix(path, suffix))))
+
+
+@app.command()
+@speaks_plainly
+def gpus(
+    name: Annotated[list[str] | None, typer.Argument(metavar="[NAME]", help="One GPU, by name or alias.")] = None,
+) -> None:
+    """List the known GPUs, or show all that is known of one, with the source of each number."""
+    from surfer_lab.report.gpu_text import gpu_text, gpus_text
+
+    print_line(gpu_text(" ".join(name), width=width()) if name else gpus_text(width=width()))
+
+
+@app.command()
+@speaks_plainly
+def doctor() -> None:
+    """Check this installation: versions, GPU, JupyterLab extension, folders; says what to do about what is missing."""
+    from surfer_lab.cli.doctor import findings, text_of_findings
+
+    found = findings()
+    print_line(text_of_findings(found, paint=paint))
+    if any(finding.is_fault for finding in found):
+        raise typer.Exit(1)
+
+
+@app.command()
+@speaks_plainly
+def calibrate(
+    cpu: Annotated[bool, typer.Option("--cpu", help="Measure this machine's CPU, where it has no GPU.")] = False,
+) -> None:
+    """Measure the sustained rates of this machine's GPU, under a minute, and use them from then on."""
+    if importlib.util.find_spec("torch") is None:
+        raise OptionError("torch is not installed, and it is what measures", remedy="pip install torch")
+    from surfer_lab.cli.calibration_text import calibration_text
+    from surfer_lab.training.calibrate import calibrate as measure
+
+    with measure_progress() as progress:
+        run = measure(cpu=cpu, progress=progress)
+    print_line(calibration_text(run, paint=paint))

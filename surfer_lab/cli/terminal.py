@@ -1,0 +1,111 @@
+"""How does the command line speak? Answers on stdout, errors and progress on stderr, colours only to a terminal."""
+
+from __future__ import annotations
+
+import functools
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Final, ParamSpec, TypeVar
+
+import typer
+from rich.console import Console
+from rich.style import Style
+from tqdm import tqdm
+
+from surfer_lab.errors import SurferError
+from surfer_lab.report.text import Ink
+
+__all__ = [
+    "EXIT_INTERRUPTED",
+    "EXIT_USER_ERROR",
+    "measure_progress",
+    "paint",
+    "print_line",
+    "read_progress",
+    "speaks_plainly",
+    "width",
+]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+EXIT_USER_ERROR: Final = 2
+EXIT_INTERRUPTED: Final = 130  # 128 + SIGINT, as shells have it
+_WIDEST: Final = 140
+
+_STYLES: Final = {
+    Ink.TITLE: Style.parse("bold"),
+    Ink.LABEL: Style.parse("cyan"),
+    Ink.STRONG: Style.parse("bold green"),
+    Ink.FAINT: Style.parse("dim"),
+    Ink.WARNING: Style.parse("yellow"),
+}
+
+
+def print_line(text: str = "") -> None:
+    """One answer on stdout; characters that its encoding lacks are replaced instead of ending the program."""
+    encoding = sys.stdout.encoding or "utf-8"
+    print(text.encode(encoding, errors="replace").decode(encoding))
+
+
+def width() -> int:
+    """Columns to write in: the terminal's, at most 140; 120 where stdout is none."""
+    return min(_WIDEST, shutil.get_terminal_size((120, 24)).columns)
+
+
+def paint(text: str, ink: Ink) -> str:
+    """The text in its colour, where stdout shows colours (NO_COLOR and pipes: none)."""
+    console = Console(file=sys.stdout)
+    if not console.is_terminal or console.no_color or console.color_system is None:
+        return text
+    return _STYLES[ink].render(text)
+
+
+@contextmanager
+def read_progress(what: str) -> Iterator[Callable[[int, int], None]]:
+    """A bar on stderr while a file is read; nothing where stderr is no terminal, or the file is read at once."""
+    with tqdm(desc=what, unit="B", unit_scale=True, unit_divisor=1024, delay=0.5, leave=False, disable=None) as bar:
+
+        def told(done: int, total: int) -> None:
+            bar.total = total
+            bar.update(done - bar.n)
+
+        yield told
+
+
+@contextmanager
+def measure_progress() -> Iterator[Callable[[str, float], None]]:
+    """A bar on stderr while something is measured: what, and the share done."""
+    with tqdm(total=100, unit="%", leave=False, disable=None, bar_format="{desc} {bar} {percentage:.0f} %") as bar:
+
+        def told(what: str, share: float) -> None:
+            bar.set_description(f"measuring {what}", refresh=False)
+            bar.update(100 * share - bar.n)
+
+        yield told
+
+
+def speaks_plainly(command: Callable[P, R]) -> Callable[P, R]:
+    """A command whose errors of the user's become one sentence and exit code 2, and an interrupt exit code 130."""
+
+    @functools.wraps(command)
+    def wrapped(*arguments: P.args, **options: P.kwargs) -> R:
+        try:
+            return command(*arguments, **options)
+        except SurferError as error:
+            print(f"surfer: {error}", file=sys.stderr)
+            raise typer.Exit(EXIT_USER_ERROR) from error
+        except KeyboardInterrupt:
+            print("surfer: interrupted", file=sys.stderr)
+            # what is still reading or computing in a thread of its own must not hold the shell up
+            sys.stderr.flush()
+            raise typer.Exit(EXIT_INTERRUPTED) from None
+        except BrokenPipeError:
+            # the reader of a pipe went away (`surfer ... | head`): nothing more to say
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(0) from None
+
+    return wrapped
