@@ -1,6 +1,6 @@
 """Which recording can be predicted right after installing? A saved one that comes with the package.
 
-A small convolutional network's training step, recorded on a CPU, written by `tools/record_example.py`.
+ResNet-50, a training step of batch 32, recorded on a CPU by `examples/record_example.py`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from surfer_lab.trace.reader import read
 
 __all__ = ["EXAMPLE_FILE", "example_trace"]
 
-EXAMPLE_FILE: Final = "small_cnn.surfertrace"
+EXAMPLE_FILE: Final = "resnet50.surfertrace"
 
 
 def example_trace() -> Trace:
