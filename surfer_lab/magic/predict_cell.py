@@ -16,7 +16,7 @@ from surfer_lab.report.bundle import mime_bundle
 from surfer_lab.report.prediction import check_names, predict_as_asked
 
 if TYPE_CHECKING:
-    from surfer_lab.capture.observe import Observer
+    from surfer_lab.capture import Observer
 
 __all__ = ["checked_options", "predict_cell"]
 
@@ -37,7 +37,7 @@ def predict_cell(shell: InteractiveShell, cell: str, options: PredictOptions) ->
 
     A loop that the user interrupts is answered from the steps that ran, then interrupted as in a plain cell.
     """
-    from surfer_lab.capture.observe import observe  # imports torch, which may not be there
+    from surfer_lab.capture import observe  # imports torch, which may not be there
 
     observer = observe(label=lambda filename: _cell_name(shell, filename))
     try:

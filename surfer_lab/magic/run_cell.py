@@ -26,8 +26,9 @@ _ASSIGNMENTS: Final = (ast.Assign, ast.AugAssign, ast.AnnAssign)
 
 def run_cell_plainly(shell: InteractiveShell, cell: str) -> None:
     """Run the cell in the user's namespace once. Raises what it raises."""
-    # the magic's own line is the first of the visible cell
-    transformed: str = "\n" + shell.transform_cell(cell)
+    # the magic's own line is the first of the visible cell, and IPython takes empty lines at a cell's start away
+    empty_count = len(cell) - len(cell.lstrip("\n"))
+    transformed: str = "\n" * (1 + empty_count) + shell.transform_cell(cell)
     filename = shell.compile.cache(transformed, shell.execution_count, raw_code=cell)
     tree = shell.transform_ast(shell.compile.ast_parse(transformed, filename=filename))
     compile_as_shell: Callable[[ast.AST, str, str], CodeType] = shell.compile  # type: ignore[assignment] # takes trees too

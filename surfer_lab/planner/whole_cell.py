@@ -1,8 +1,9 @@
 """What would the whole cell have taken and cost on another GPU?
 
-    there = rest + steps x step_there,   rest = cell - unprofiled steps x their time - profiled steps x theirs
+    there = rest + steps x step_there,   rest = cell - plain steps x their time - slow steps x the recorded step's
 
-The rest (imports, data, compilation) is taken to be the host's and to stay.
+Slow are the steps that were recorded, and the first: cold, and watched by a recording that waits for the second. The
+rest (imports, data, compilation) is taken to be the host's and to stay.
 """
 
 from __future__ import annotations
@@ -26,11 +27,11 @@ class CellOutcome:
 
 
 def rest_of_cell_ns(trace: Trace, cell: CellRecord) -> float:
-    """Time of the cell outside its steps, at least 0."""
-    plain_ns = cell.unprofiled_step_ns if cell.unprofiled_step_ns is not None else trace.step_ns
-    plain_count = max(0, cell.step_count - cell.profiled_step_count)
-    in_steps = plain_count * plain_ns + min(cell.profiled_step_count, cell.step_count) * trace.step_ns
-    return max(0.0, float(cell.wall_ns - in_steps))
+    """Time of the cell that is not in its steps, at least 0."""
+    plain_ns = float(cell.unprofiled_step_ns if cell.unprofiled_step_ns is not None else trace.step_ns)
+    slow_count = min(cell.step_count, cell.profiled_step_count + 1)
+    in_steps = (cell.step_count - slow_count) * plain_ns + slow_count * max(plain_ns, float(trace.step_ns))
+    return max(0.0, float(cell.wall_ns) - in_steps)
 
 
 def cell_outcome(

@@ -306,5 +306,5 @@ def _cell(prediction: PredictionSet, outcomes: Sequence[Outcome]) -> Sentence | 
     rest_ns = rest_of_cell_ns(prediction.trace, cell)
     stays = ""
     if rest_ns >= 0.05 * there[0].cell.wall_ns:
-        stays = f"; {duration_text(rest_ns)} of it is outside its steps and taken to stay"
+        stays = f"; {duration_text(rest_ns)} of it is not in its steps and taken to stay"
     return Sentence(role=Role.CELL, label="This cell", text=f"{text} ({cell.step_count:,} steps{stays}).")

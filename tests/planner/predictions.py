@@ -16,6 +16,7 @@ from surfer_lab.hardware.gpu import Gpu, Rate, RateOrigin, SmLimits, Vendor
 from surfer_lab.trace.columns import Interned
 from surfer_lab.trace.model import CellRecord, RecordedDevice, Trace, TraceOrigin, TraceWarning
 from surfer_lab.trace.tables import (
+    HostCallKind,
     HostCallTable,
     KernelKind,
     KernelTable,
@@ -54,6 +55,7 @@ STEP_KERNELS = (
     ("aten::_foreach_add_", None, Phase.OPTIMIZER, "optimizer", "fp32", 10),
 )
 STEP_MS = 100
+LAUNCH_NS = 3_000
 BUSY_MS = 90
 
 
@@ -95,7 +97,7 @@ def trace(
             parents.append(parent_row)
             starts.append(at * MS)
             durations.append(length * MS)
-            kernel_starts.append(at * MS)
+            kernel_starts.append(at * MS + LAUNCH_NS)
             kernel_durations.append(length * MS)
             at += length
     rows, count = len(names), len(kernel_ops) if origin is TraceOrigin.PROFILER else 0
@@ -112,10 +114,11 @@ def trace(
             source=Interned.of([source] * rows), sequence=np.full(rows, -1, np.int64),
             forward_op=np.full(rows, -1, np.int32),
         ),
-        host_calls=HostCallTable(
-            name=Interned.absent(0), kind=np.zeros(0, np.int8), start_ns=np.zeros(0, np.int64),
-            duration_ns=np.zeros(0, np.int64), thread=np.zeros(0, np.int32), op=np.zeros(0, np.int32),
-            stream=np.zeros(0, np.int64), waits_for=np.zeros(0, np.int32),
+        host_calls=HostCallTable(  # a launch a kernel, just before it
+            name=Interned.of(["cudaLaunchKernel"] * count), kind=np.full(count, HostCallKind.LAUNCH, np.int8),
+            start_ns=np.array(kernel_starts[:count], np.int64), duration_ns=np.full(count, 1000, np.int64),
+            thread=np.zeros(count, np.int32), op=np.array(kernel_ops[:count], np.int32),
+            stream=np.full(count, 7, np.int64), waits_for=np.full(count, -1, np.int32),
         ),
         kernels=KernelTable(
             name=Interned.of(["kernel"] * count), kind=np.full(count, KernelKind.COMPUTE, np.int8),
@@ -124,7 +127,7 @@ def trace(
             device=np.zeros(count, np.int16), stream=np.full(count, 7, np.int64), grid=np.ones((count, 3), np.int32),
             block=np.full((count, 3), 32, np.int32), regs_per_thread=np.full(count, 32, np.int32),
             smem_bytes=np.zeros(count, np.int64), op=np.array(kernel_ops[:count], np.int32),
-            host_call=np.full(count, -1, np.int32), size_bytes=np.full(count, -1, np.int64),
+            host_call=np.arange(count, dtype=np.int32), size_bytes=np.full(count, -1, np.int64),
             group_size=np.full(count, -1, np.int32), collective=Interned.absent(count),
         ),
         spans=SpanTable(

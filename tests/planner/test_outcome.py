@@ -99,8 +99,8 @@ def test_the_whole_cell_keeps_its_rest_and_changes_its_steps():
 
 
 def test_profiled_steps_of_a_cell_count_with_their_own_time():
-    # trace steps take 100 ms, plain ones 50: 10 x 100 + 90 x 50 = 5.5 s of 6 s
-    cell = CellRecord(wall_ns=6 * S, step_count=100, profiled_step_count=10, unprofiled_step_ns=50 * MS)
+    # recorded steps take 100 ms, plain ones 50; the first is slow too: 11 x 100 + 89 x 50 = 5.55 s of 6.05 s
+    cell = CellRecord(wall_ns=6050 * MS, step_count=100, profiled_step_count=10, unprofiled_step_ns=50 * MS)
     here, _ = answers(trace(cell=cell))
     assert here.cell is not None
     assert here.cell.wall_ns == pytest.approx(0.5 * S + 100 * 100 * MS)

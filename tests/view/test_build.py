@@ -56,7 +56,7 @@ def test_a_tie_is_told_as_one():
 def test_the_whole_cell_is_told_here_and_there():
     assert said(view(trace(cell=PLAIN)), Role.CELL) == (
         "it took 60.0 s here; on Fast 80GB it would have taken 36.2 s and cost $0.0403; on Cheap 24GB it would have "
-        "taken 75.0 s and cost $0.0104 (500 steps; 10.0 s of it is outside its steps and taken to stay)."
+        "taken 75.0 s and cost $0.0104 (500 steps; 10.0 s of it is not in its steps and taken to stay)."
     )
 
 
