@@ -11,11 +11,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from surfer_lab.engine.item_times import tf32_flags
 from surfer_lab.engine.lowering import Tf32Switch
 from surfer_lab.engine.modelled_timeline import HOST_NS_PER_LAUNCH
 from surfer_lab.engine.options import EngineOptions
 from surfer_lab.engine.rates import CLASS_INDEX, has_tf32
+from surfer_lab.engine.tf32 import tf32_flags
 from surfer_lab.engine.work_items import Transfer, Work
 from surfer_lab.hardware.dtypes import RateClass
 from surfer_lab.hardware.gpu import Gpu

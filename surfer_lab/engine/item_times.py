@@ -37,6 +37,7 @@ from surfer_lab.engine.rates import (
     used_class,
 )
 from surfer_lab.engine.roofline import roofline
+from surfer_lab.engine.tf32 import tf32_flags
 from surfer_lab.engine.wave_scaling import COPY_FLOOR_NS, KERNEL_FLOOR_NS, Scaled, memory_share, scale_waves
 from surfer_lab.engine.work_items import Transfer, Work
 from surfer_lab.hardware.dtypes import RateClass
@@ -44,7 +45,7 @@ from surfer_lab.hardware.gpu import Gpu
 from surfer_lab.hardware.occupancy import wave_blocks
 from surfer_lab.units import NS_PER_S
 
-__all__ = ["ItemTimes", "Tf32Flags", "item_times", "tf32_flags"]
+__all__ = ["ItemTimes", "item_times"]
 
 I8 = NDArray[np.int8]
 I64 = NDArray[np.int64]
@@ -58,7 +59,7 @@ UNKNOWN_SHARE: Final = 0.5
 # a copy from pageable memory, of which a capture does not know more: 9.6 MB in 1.44 ms in a public V100 trace
 STAGED_BYTES_PER_S: Final = 6.7e9
 LATENCY_SHARE: Final = 0.5  # of the time below which the floor is not called the limit
-_BLOCK_ITEMS: Final = 16_384  # arrays of (gpus, block) stay within the caches' reach and bound the memory
+_BLOCK_ITEMS: Final = 16_384  # bounds the memory of (gpus, items) arrays in between
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -70,25 +71,6 @@ class ItemTimes:
     high_ns: F64
     method: I8
     limited_by: I8
-
-
-@dataclass(frozen=True, kw_only=True)
-class Tf32Flags:
-    """Whether FP32 work may run as TF32 on GPUs that have it; `as_recorded`: per kernel, as it ran at the origin."""
-
-    convolution: bool
-    matmul: bool
-    as_recorded: bool
-
-
-def tf32_flags(origin: Gpu | None, options: EngineOptions) -> Tf32Flags:
-    """The flags of the recorded program: seen where the origin has TF32, torch's defaults where it cannot show them."""
-    told = options.convolution_tf32 is not None or options.matmul_tf32 is not None
-    return Tf32Flags(
-        convolution=options.convolution_tf32 is not False,
-        matmul=options.matmul_tf32 is True,
-        as_recorded=origin is not None and RateClass.TF32 in origin.sustained and not told,
-    )
 
 
 def item_times(work: Work, origin: Gpu | None, gpus: Sequence[Gpu], options: EngineOptions) -> ItemTimes:
@@ -161,30 +143,31 @@ class _Scaler:
             origin_wave_blocks=np.where(work.arithmetic, float(origin.sm_count), origin_resident),
             wave_blocks=np.where(work.arithmetic, self.rates.sm_count[:, None], resident),
         )  # fmt: skip
-        on_units = on_matrix_units(self.rates, classes, work.arithmetic)
-        leaves = on_units & ~on_matrix_units(origin_rates, ran, work.arithmetic)
-        shortest = self._shortest_on_matrix_units(work, classes)
-        compute = np.where(leaves, np.maximum(scaled.compute_ns, shortest), scaled.compute_ns)
+        compute = self._off_the_lanes(work, classes, ran, scaled.compute_ns, rate)
         return replace(scaled, compute_ns=compute), np.broadcast_to(gamma, rate.shape)
+
+    def _off_the_lanes(self, work: Work, classes: I8, ran: I8, compute_ns: F64, rate: F64) -> F64:
+        """Compute time of products that could leave the FP32 lanes: the library takes the faster of the two.
+
+        On matrix units they reach no more than their family's usual fraction of the rate: a fast algorithm of the lanes
+        (Winograd: 2.6 times their rate on a V100) does not come along.
+        """
+        lanes = self.rates.flop_per_s[:, [CLASS_INDEX[RateClass.FP32]]]
+        own = np.take_along_axis(self.rates.flop_per_s, classes.astype(np.int64), axis=1)
+        shortest = np.nan_to_num(work.items.flop) / (work.matrix_fraction * own) * NS_PER_S
+        on_lanes = compute_ns * rate / lanes
+        leaves = on_matrix_units(classes, work.arithmetic) & ~on_matrix_units(ran, work.arithmetic)
+        return np.where(leaves, np.maximum(compute_ns, np.minimum(on_lanes, shortest)), compute_ns)
 
     def _class_at_origin(self, work: Work, origin_rates: GpuRates) -> I8:
         return used_class(origin_rates, _class_recorded(work)[None, :])
 
-    def _shortest_on_matrix_units(self, work: Work, classes: I8) -> F64:
-        """Work that leaves the FP32 lanes reaches no more than its family's usual fraction of the matrix rate.
-
-        A fast algorithm of the lanes (Winograd: 2.6 times their rate on a V100) does not come along.
-        """
-        own = np.take_along_axis(self.rates.flop_per_s, classes.astype(np.int64), axis=1)
-        shortest: F64 = np.nan_to_num(work.items.flop) / (work.matrix_fraction * own) * NS_PER_S
-        return shortest
-
     def _moved(self, work: Work, classes: I8) -> B:
         """Whether an item's arithmetic is done on other units than at the origin, (gpus, items)."""
-        there = on_matrix_units(self.rates, classes, work.arithmetic)
+        there = on_matrix_units(classes, work.arithmetic)
         if self.origin_rates is None:
             return np.zeros_like(there)
-        here = on_matrix_units(self.origin_rates, self._class_at_origin(work, self.origin_rates), work.arithmetic)
+        here = on_matrix_units(self._class_at_origin(work, self.origin_rates), work.arithmetic)
         moved: B = there != here
         return moved
 
@@ -213,11 +196,12 @@ class _Scaler:
         lanes = self.rates.flop_per_s[:, [CLASS_INDEX[RateClass.FP32]]]
         own = np.take_along_axis(self.rates.flop_per_s, classes.astype(np.int64), axis=1)
         on_units = np.maximum(work.compute_fraction * lanes, work.matrix_fraction * own)
-        product = np.where(on_matrix_units(self.rates, classes, work.arithmetic), on_units, work.compute_fraction * own)
+        product = np.where(on_matrix_units(classes, work.arithmetic), on_units, work.compute_fraction * own)
         scaled = roofline(
             work.items.flop, work.items.bytes, work.items.launch_count.astype(np.float64),
             rate=np.where(work.arithmetic, product, lanes), bandwidth=self.rates.bytes_per_s,
-            memory_fraction=work.memory_fraction, threads=work.threads,
+            memory_fraction=work.memory_fraction,
+            threads=np.where(work.arithmetic, 0.0, work.threads),  # libraries split products until they fill the GPU
         )  # fmt: skip
         busy = scaled.memory_ns + scaled.compute_ns
         return scaled, np.divide(scaled.memory_ns, busy, out=np.ones_like(busy), where=busy > 0)

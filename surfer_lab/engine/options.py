@@ -7,7 +7,7 @@ from enum import Enum
 
 from surfer_lab.errors import OptionError
 
-__all__ = ["EngineOptions", "ScalingMethod"]
+__all__ = ["EngineOptions", "ScalingMethod", "scaling_method"]
 
 
 class ScalingMethod(Enum):
@@ -37,3 +37,17 @@ class EngineOptions:
                 f"a host factor of {self.host_factor} is no speed",
                 remedy="a number above 0; 2 = launches twice as fast",
             )
+
+
+def scaling_method(named: ScalingMethod | str) -> ScalingMethod:
+    """The method of a name; OptionError lists the names.
+
+    >>> scaling_method("literal")
+    <ScalingMethod.LITERAL: 'literal'>
+    """
+    known = {method.value: method for method in ScalingMethod}
+    if isinstance(named, ScalingMethod):
+        return named
+    if named not in known:
+        raise OptionError(f"{named!r} is no scaling method", remedy=" or ".join(known))
+    return known[named]

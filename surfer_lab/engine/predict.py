@@ -18,7 +18,7 @@ from surfer_lab.engine.assumptions import assumptions_of
 from surfer_lab.engine.estimate import Method, PredictionSet, StepTimes
 from surfer_lab.engine.item_times import ItemTimes, item_times
 from surfer_lab.engine.modelled_timeline import modelled_timeline
-from surfer_lab.engine.options import EngineOptions, ScalingMethod
+from surfer_lab.engine.options import EngineOptions, ScalingMethod, scaling_method
 from surfer_lab.engine.recorded_timeline import recorded_timeline
 from surfer_lab.engine.replay import replay
 from surfer_lab.engine.step_times import PARTS, Windows, parts_of_median_step, step_durations, windows_of
@@ -58,7 +58,7 @@ def predict(
     if host_factor is not None:
         options = replace(options, host_factor=host_factor)
     if method is not None:
-        options = replace(options, method=ScalingMethod(method))
+        options = replace(options, method=scaling_method(method))
     measured = trace.origin is TraceOrigin.PROFILER
     if measured and origin is None:
         raise PredictionError(

@@ -51,11 +51,10 @@ _STAND_INS: Final[dict[RateClass, tuple[RateClass, ...]]] = {
 # FP64 has no measured rate anywhere: 0.9 of the rated peak, as for FP32 matrix products, or, where no peak is known,
 # the 1/32 of FP32 of NVIDIA's cards without FP64 units (CUDA C programming guide, throughput of native arithmetic)
 _FP64_OF_PEAK: Final = 0.9
+_FP64_OF_FP32: Final = 1 / 32
 _MATRIX_CLASSES: Final = tuple(
     CLASS_INDEX[one] for one in (RateClass.TF32, RateClass.FP16, RateClass.BF16, RateClass.FP8, RateClass.INT8)
 )
-_MATRIX_OVER_LANES: Final = 1.5  # half precision at once or twice the FP32 rate (Pascal) is not on matrix units
-_FP64_OF_FP32: Final = 1 / 32
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -67,7 +66,6 @@ class GpuRates:
     sm_count: F64
     rate_is_typical: B  # (gpus, rate classes): an architecture-typical fraction of the peak, not measured
     class_used: I8  # (gpus, rate classes): the class that does the work of each; itself where the GPU has units for it
-    on_matrix_units: B  # (gpus, rate classes): done on units that are faster than the FP32 lanes
     bandwidth_is_typical: B
     has_tf32: B
 
@@ -85,11 +83,9 @@ def rates_of(gpus: Sequence[Gpu]) -> GpuRates:
     rates = [[_rate(gpu, rate_class) for rate_class in RATE_CLASSES] for gpu in gpus]
     table = np.array(rates, dtype=np.float64).reshape(len(gpus), len(RATE_CLASSES), 3)
     flop_per_s, class_used = table[:, :, 0], table[:, :, 2].astype(np.int8)
-    lanes = flop_per_s[:, [_FP32]]
     return GpuRates(
         flop_per_s=flop_per_s,
         class_used=class_used,
-        on_matrix_units=np.isin(class_used, _MATRIX_CLASSES) & (flop_per_s > _MATRIX_OVER_LANES * lanes),
         bytes_per_s=np.array([gpu.sustained_bandwidth.per_s for gpu in gpus], dtype=np.float64),
         sm_count=np.array([gpu.sm_count for gpu in gpus], dtype=np.float64),
         rate_is_typical=table[:, :, 1] > 0,
@@ -130,9 +126,9 @@ def used_class(rates: GpuRates, classes: I8) -> I8:
     return used
 
 
-def on_matrix_units(rates: GpuRates, classes: I8, arithmetic: B) -> B:
+def on_matrix_units(classes: I8, arithmetic: B) -> B:
     """Whether items' arithmetic is done on matrix units, (gpus, items); `classes` are used classes."""
-    on_units: B = np.take_along_axis(rates.on_matrix_units, classes.astype(np.int64), axis=1) & arithmetic
+    on_units: B = np.isin(classes, _MATRIX_CLASSES) & arithmetic
     return on_units
 
 
@@ -140,7 +136,7 @@ def effective_rate(rates: GpuRates, classes: I8, arithmetic: B, matrix_gain: F64
     """FLOP/s that items can count on, (gpus, items); `classes` (gpus, items), the others (items,)."""
     lanes = rates.flop_per_s[:, _FP32, None]
     own = np.take_along_axis(rates.flop_per_s, classes.astype(np.int64), axis=1)
-    on_units = on_matrix_units(rates, classes, arithmetic)
+    on_units = on_matrix_units(classes, arithmetic)
     rate = np.where(on_units, np.maximum(lanes, matrix_gain * own), own)
     effective: F64 = np.where(arithmetic | (classes == _FP64), rate, lanes)
     return effective

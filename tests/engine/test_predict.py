@@ -381,6 +381,11 @@ def test_a_host_factor_is_a_speed() -> None:
         predict(busy_steps().trace(), [ORIGIN], origin=ORIGIN, host_factor=0.0)
 
 
+def test_a_method_that_is_none_is_refused_with_those_that_are() -> None:
+    with pytest.raises(OptionError, match="default or literal or literal-many-waves"):
+        predict(busy_steps().trace(), [ORIGIN], origin=ORIGIN, method="habitat")
+
+
 def test_a_trace_without_work_and_a_list_without_gpus_are_answered() -> None:
     made = HandMade()
     made.call("cudaGetDevice", HostCallKind.OTHER, 0, 1)
