@@ -37,6 +37,7 @@ LAUNCH_QUEUE_DEPTH: Final = 1_021
 # A launch call longer than this, which no full queue explains, loads a module or starts the profiler. Traces show that
 # time before the submission (nine calls) and after it (one); taken as after: it happens once, and outside of steps.
 LONG_LAUNCH_NS: Final = 40_000.0
+_PLACES: Final = 64  # looked at together while the queue is not full
 # An allocation was seen to wait when it returned no earlier than this before the work it would have waited for ended.
 WAIT_TOLERANCE_NS: Final = 5_000.0
 
@@ -89,6 +90,8 @@ class _Pass:
         self.block_end = np.zeros((timeline.block_count, row_count))
         self.done_of_block: dict[int, F64] = {}
         self.queues: list[list[int]] = [[] for _ in range(timeline.slot_count)]
+        # launches of each stream known to find a place in its queue, as long as the host's shift is the same
+        self.places_ahead: list[tuple[int, F64]] = [(0, self.shift)] * timeline.slot_count
 
     def run(self) -> Replay:
         line = self.timeline
@@ -102,7 +105,7 @@ class _Pass:
             if code == launch:
                 queue = self.queues[stream]
                 if len(queue) >= LAUNCH_QUEUE_DEPTH:
-                    self._enter_full_queue(starts[queue[-LAUNCH_QUEUE_DEPTH]], begin[at], end[at])
+                    self._enter_queue(stream, starts, begin[at], end[at])
                 queue.append(kernel)
                 start, stream_free = starts[kernel], free[stream]
                 np.add(self.shift, submitted[at], out=start)
@@ -147,7 +150,16 @@ class _Pass:
         end = line.end_free_ns[:, None] + line.end_scaled_ns[:, None] * scale
         return begin, end, _submitted(begin, end)
 
-    def _enter_full_queue(self, place_free: F64, begin: float | F64, end: float | F64) -> None:
+    def _enter_queue(self, stream: int, starts: list[F64], begin: float | F64, end: float | F64) -> None:
+        """Wait for a place where the queue is full; kernels of a stream start in order, so many are checked at once."""
+        queue, (ahead, shift) = self.queues[stream], self.places_ahead[stream]
+        if ahead > 0 and shift is self.shift:
+            self.places_ahead[stream] = ahead - 1, shift
+            return
+        if not (starts[queue[_PLACES - LAUNCH_QUEUE_DEPTH]] - self.shift > begin).any():
+            self.places_ahead[stream] = _PLACES, self.shift
+            return
+        place_free = starts[queue[-LAUNCH_QUEUE_DEPTH]]
         if (place_free - self.shift > begin).any():
             self.shift = self._released(begin, end, place_free, self.shift) - end
 
