@@ -193,7 +193,7 @@ def _pass(call: Call, names: ConvolutionArguments, geometry: _Geometry, family: 
         write_bytes=0.0,
         rate_class=rate,
         tf32=Tf32Switch.NONE if depthwise else Tf32Switch.CONVOLUTION,
-        blocks=gemm_blocks(gemm.batch, gemm.m, gemm.n),
+        blocks=gemm_blocks(gemm.batch, gemm.m, gemm.n, gemm.k),
         threads=GEMM_THREADS,
         gemm=gemm,
         flop_fraction=WINOGRAD_FLOP_FRACTION if geometry.winograd and rate is RateClass.FP32 else 1.0,

@@ -33,7 +33,7 @@ def product_work(
         write_bytes=float(write_bytes),
         rate_class=rate_class_of(dtype, matrix=True),
         tf32=Tf32Switch.MATMUL,
-        blocks=gemm_blocks(gemm.batch, gemm.m, gemm.n),
+        blocks=gemm_blocks(gemm.batch, gemm.m, gemm.n, gemm.k),
         threads=GEMM_THREADS,
         launch_count=launch_count,
         gemm=gemm,
