@@ -11,8 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from surfer_lab.engine.host_launches import host_sentence
 from surfer_lab.engine.lowering import Tf32Switch
-from surfer_lab.engine.modelled_timeline import HOST_NS_PER_LAUNCH
 from surfer_lab.engine.options import EngineOptions
 from surfer_lab.engine.rates import CLASS_INDEX, has_tf32
 from surfer_lab.engine.tf32 import tf32_flags
@@ -21,7 +21,6 @@ from surfer_lab.hardware.dtypes import RateClass
 from surfer_lab.hardware.gpu import Gpu
 from surfer_lab.trace.model import Trace, TraceOrigin
 from surfer_lab.trace.tables import SpanKind
-from surfer_lab.units import NS_PER_US
 
 __all__ = ["assumptions_of"]
 
@@ -32,9 +31,7 @@ def assumptions_of(
     """The sentences, most weighty first."""
     said = [*_tf32(work, origin, gpus, options)]
     if trace.origin is not TraceOrigin.PROFILER:
-        said.append(
-            f"the host launches a kernel every {HOST_NS_PER_LAUNCH / NS_PER_US:.0f} us, as eager PyTorch programs do"
-        )
+        said.append(host_sentence(options.compile))
         if trace.origin is TraceOrigin.CPU_RUN and bool((trace.spans.kind == SpanKind.INPUT).any()):
             said.append("waiting for the data loader takes what it took on this machine")
     else:

@@ -12,20 +12,19 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from surfer_lab.engine.compilation import CompileMode
 from surfer_lab.engine.coverage import cover
 from surfer_lab.engine.estimate import WorkItems
+from surfer_lab.engine.host_launches import HOST_NS_PER_LAUNCH, launch_costs
 from surfer_lab.engine.timeline import ALL_STREAMS, EventBatch, EventCode, MarkKind, Marks, Timeline, marks_of, ordered
 from surfer_lab.trace.model import Trace, TraceOrigin
+from surfer_lab.trace.tables import Phase
 
 __all__ = ["HOST_NS_PER_LAUNCH", "modelled_timeline"]
 
 F64 = NDArray[np.float64]
 I64 = NDArray[np.int64]
 
-# Host time from one launch to the next. In a public V100 training trace with nanosecond stamps the lower quartiles of
-# the gaps on its two threads are 7.5 and 7.8 us (nothing but an op's dispatch between), the medians, with Python,
-# autograd and the profiler's own time in them, 22 and 19 us. A host without a profiler is between the two.
-HOST_NS_PER_LAUNCH: Final = 10_000.0
 # ops whose result Python or the allocator needs: they return when the GPU is done
 _BLOCKING_OPS: Final = frozenset(
     f"aten::{name}"
@@ -36,28 +35,29 @@ _BLOCKING_OPS: Final = frozenset(
 )  # fmt: skip
 
 
-def modelled_timeline(trace: Trace, items: WorkItems) -> Timeline:
+def modelled_timeline(trace: Trace, items: WorkItems, compile_mode: CompileMode = CompileMode.OFF) -> Timeline:
     """Launches of `items` (the kernels of the timeline, by their order), marks of steps and loader waits."""
     recorded = marks_of(trace.steps, trace.spans, trace.wall_ns)
-    item_time = trace.ops.start_ns[items.op].astype(np.float64) if len(trace.ops) else np.zeros(len(items))
-    cost = items.launch_count.astype(np.float64) * HOST_NS_PER_LAUNCH
+    op_time = _op_times(trace)
+    item_time = op_time[items.op] if len(trace.ops) else np.zeros(len(items))
+    phase = trace.ops.phase[items.op] if len(trace.ops) else np.zeros(len(items), dtype=np.int8)
+    one, cost = launch_costs(phase, items.launch_count, compile_mode)
     loads = cover(
         recorded.time_ns[recorded.kind == MarkKind.INPUT_START], recorded.time_ns[recorded.kind == MarkKind.INPUT_END]
     )
     host = _HostClock(item_time, cost, loads.start_ns, loads.end_ns - loads.start_ns)
-    begin = host.at_item
-    blocks = np.flatnonzero(trace.ops.name.map(lambda name: name in _BLOCKING_OPS, absent=False, dtype=np.bool_))
-    block_ns = host.at(trace.ops.start_ns[blocks].astype(np.float64), after=True)
+    begin = host.at_item + cost - one * items.launch_count
+    blocks = np.flatnonzero(_is_blocking(trace))
+    block_ns = host.at(op_time[blocks], after=True)
     if trace.origin is TraceOrigin.SYMBOLIC:
         marks = _one_step(max(1, len(trace.steps)), host.total_ns)
-        blocks, block_ns = blocks[:0], block_ns[:0]
     else:
         marks = Marks(time_ns=_mark_times(host, recorded), kind=recorded.kind, row=recorded.row)
     order = np.arange(len(items))
     batches = [
         EventBatch(
             code=EventCode.LAUNCH, subject=order, slot=np.zeros(len(items), np.int64), order=order, begin_ns=begin,
-            end_ns=begin + HOST_NS_PER_LAUNCH,
+            end_ns=begin + one,
         ),
         *(
             EventBatch(
@@ -71,6 +71,20 @@ def modelled_timeline(trace: Trace, items: WorkItems) -> Timeline:
         ),
     ]  # fmt: skip
     return ordered(batches, marks, kernel_count=len(items), slot_count=1, record_count=0, block_count=len(blocks))
+
+
+def _op_times(trace: Trace) -> F64:
+    """When ops began; their order where they have no times."""
+    if trace.origin is TraceOrigin.SYMBOLIC:
+        return np.arange(len(trace.ops), dtype=np.float64)
+    return trace.ops.start_ns.astype(np.float64)
+
+
+def _is_blocking(trace: Trace) -> NDArray[np.bool_]:
+    """Ops that make the host wait. An optimizer reads its step counters too, but those lie on the host."""
+    waits = trace.ops.name.map(lambda name: name in _BLOCKING_OPS, absent=False, dtype=np.bool_)
+    blocking: NDArray[np.bool_] = waits & (trace.ops.phase != Phase.OPTIMIZER)
+    return blocking
 
 
 class _HostClock:

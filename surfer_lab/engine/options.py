@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from surfer_lab.engine.compilation import CompileMode
+from surfer_lab.engine.precision import Precision
 from surfer_lab.errors import OptionError
 
 __all__ = ["EngineOptions", "ScalingMethod", "scaling_method"]
@@ -24,12 +26,15 @@ class EngineOptions:
 
     `host_factor`: how fast the target host launches against the recorded one; 2 = twice as fast. The TF32 flags are
     torch's; None = as recorded where the origin has TF32, else torch's defaults (convolutions yes, matrix products no).
+    `precision` and `compile` are what-ifs (`engine.whatif`), applied in this order before anything is predicted.
     """
 
     method: ScalingMethod = ScalingMethod.SUSTAINED
     host_factor: float = 1.0
     convolution_tf32: bool | None = None
     matmul_tf32: bool | None = None
+    precision: Precision = Precision.AS_RUN
+    compile: CompileMode = CompileMode.OFF
 
     def __post_init__(self) -> None:
         if not 0.0 < self.host_factor < float("inf"):

@@ -17,6 +17,7 @@ from surfer_lab.engine.lowering.grid import POINTWISE_THREADS, pointwise_blocks
 from surfer_lab.engine.lowering.ops.attention import ATTENTION_OPS
 from surfer_lab.engine.lowering.ops.convolution import CONVOLUTION_OPS
 from surfer_lab.engine.lowering.ops.costless import COMPOSITES, VIEWS
+from surfer_lab.engine.lowering.ops.fused import FUSED_OPS
 from surfer_lab.engine.lowering.ops.movement import MOVEMENT_OPS
 from surfer_lab.engine.lowering.ops.normalization import NORMALIZATION_OPS
 from surfer_lab.engine.lowering.ops.numerics import NUMERICS_OPS
@@ -48,6 +49,7 @@ RULES: Final[dict[str, Rule]] = {
     **OPTIMIZER_OPS,
     **RECURRENT_OPS,
     **NUMERICS_OPS,
+    **FUSED_OPS,
 }
 
 _ATEN: Final = "aten::"
