@@ -38,6 +38,9 @@ MATRIX_WORK_MATTERS_FRACTION: Final = 0.25
 
 
 _MATRIX_FAMILIES: Final = frozenset(family.value for family in Family if traits(family).arithmetic)
+_CONVOLUTIONS: Final = frozenset(
+    family for family in _MATRIX_FAMILIES if family.startswith(("conv", "data gr", "weight gr"))
+)
 
 
 class Bound(Enum):
@@ -135,7 +138,7 @@ def diagnose(prediction: PredictionSet, gpu_index: int, *, measured: bool = Fals
         bound_ns=bound_ns,
         host_is_inflated=inflated,
         limit_shares=shares,
-        remedies=_remedies(prediction, parts, bound, _waits(parts), shares, inflated=inflated),
+        remedies=_remedies(prediction, gpu_index, parts, bound, _waits(parts), shares, inflated=inflated),
     )
 
 
@@ -183,6 +186,7 @@ def _bound_of_kernels(shares: Mapping[Limit, float]) -> Bound:
 
 def _remedies(
     prediction: PredictionSet,
+    gpu_index: int,
     parts: StepParts,
     bound: Bound,
     waits: Mapping[Bound, float],
@@ -202,33 +206,36 @@ def _remedies(
         if saved >= WAITING_MATTERS_FRACTION / 3 * parts.step_ns and saved > 0
     ]
     on_gpu: list[Remedy] = []
-    matrix = _fp32_matrix_share(prediction)
+    matrix = _fp32_matrix_share(prediction, gpu_index)
     if matrix >= MATRIX_WORK_MATTERS_FRACTION:
         on_gpu.append(Remedy(kind=RemedyKind.TENSOR_CORES, share_fraction=matrix))
     by_limit = ((Limit.MEMORY, RemedyKind.FUSE), (Limit.LATENCY, RemedyKind.LARGER_BATCH))
     for limit, kind in by_limit:
         if shares.get(limit, 0.0) >= 0.4:
             on_gpu.append(Remedy(kind=kind, share_fraction=shares[limit]))
+    on_gpu.sort(key=lambda remedy: -(remedy.share_fraction or 0.0))
     on_gpu.append(Remedy(kind=RemedyKind.FASTER_GPU))
     waiting_first = bound in for_wait
     return tuple(remedies + on_gpu) if waiting_first else tuple(on_gpu[:-1] + remedies + on_gpu[-1:])
 
 
-def _fp32_matrix_share(prediction: PredictionSet) -> float:
-    """Share of the recorded (else first predicted) GPU time in matrix work done in plain fp32."""
+def _fp32_matrix_share(prediction: PredictionSet, gpu_index: int) -> float:
+    """Share of the GPU time in matrix work done in plain fp32: as recorded, else on the GPU of that row.
+
+    Without a recording, convolutions of a GPU that has TF32 are on tensor cores already, by torch's default.
+    """
     items, trace = prediction.items, prediction.trace
     is_fp32 = items.rate_class.map(lambda rate: rate == RateClass.FP32.value, absent=False, dtype=np.bool_)
-    is_matrix = items.family.map(_is_matrix_family, absent=False, dtype=np.bool_)
+    families = _MATRIX_FAMILIES
     if trace.origin is TraceOrigin.PROFILER and len(trace.kernels):
         time = np.zeros(len(items))
         time[items.kernel >= 0] = trace.kernels.duration_ns[items.kernel[items.kernel >= 0]]
-    elif len(prediction.gpus):
-        time = prediction.duration_ns[0]
+    elif 0 <= gpu_index < len(prediction.gpus):
+        time = prediction.duration_ns[gpu_index]
+        if RateClass.TF32 in prediction.gpus[gpu_index].peak_flop_per_s:
+            families = families - _CONVOLUTIONS
     else:
         return 0.0
+    is_matrix = items.family.map(lambda family: family in families, absent=False, dtype=np.bool_)
     total = float(time.sum())
     return float(time[is_fp32 & is_matrix].sum() / total) if total > 0 else 0.0
-
-
-def _is_matrix_family(family: str) -> bool:
-    return family in _MATRIX_FAMILIES

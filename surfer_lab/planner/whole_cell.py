@@ -9,11 +9,16 @@ rest (imports, data, compilation) is taken to be the host's and to stay.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from surfer_lab.trace.model import CellRecord, Trace
 from surfer_lab.units import NS_PER_HOUR
 
 __all__ = ["CellOutcome", "cell_outcome", "rest_of_cell_ns"]
+
+# of the cell's time; below it the recording itself took most of the cell
+_LEAST_PLAIN_FRACTION: Final = 0.25
+_LEAST_PLAIN_STEPS: Final = 5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,12 +39,19 @@ def rest_of_cell_ns(trace: Trace, cell: CellRecord) -> float:
     return max(0.0, float(cell.wall_ns) - in_steps)
 
 
+def _is_mostly_steps(cell: CellRecord) -> bool:
+    """Whether enough of the cell are steps that nothing slowed, so that the rest says something of the cell itself."""
+    plain_count = cell.step_count - cell.profiled_step_count - 1
+    plain_ns = cell.unprofiled_step_ns or 0
+    return plain_count >= _LEAST_PLAIN_STEPS and plain_count * plain_ns >= _LEAST_PLAIN_FRACTION * cell.wall_ns
+
+
 def cell_outcome(
     trace: Trace, *, step_ns: float, low_ns: float, high_ns: float, usd_per_hour: float | None
 ) -> CellOutcome | None:
-    """The recorded cell with its steps replaced by another GPU's; None where no cell with a loop was recorded."""
+    """The recorded cell with its steps replaced by another GPU's; None where no cell of many steps was recorded."""
     cell = trace.cell
-    if cell is None or cell.step_count < 2:
+    if cell is None or not _is_mostly_steps(cell):
         return None
     rest = rest_of_cell_ns(trace, cell)
     wall = rest + cell.step_count * step_ns

@@ -178,8 +178,9 @@ def _gpus(view: ViewModel) -> list[Child]:
     everywhere = len(short) == len(view.rows)
     reference = view.here.step.value if view.here is not None and view.here.is_gpu else None
     unit = view.rows[0].step.unit
-    reference_here = _in_unit(view, reference, unit)
     shown_longest = max((row.step.high or row.step.value or 0.0) for row in view.rows if row.gpu in short or everywhere)
+    reference_here = _in_unit(view, reference, unit)
+    here_at = reference_here / shown_longest if reference_here and reference_here <= shown_longest else None
     with_batch = any(row.samples_per_s is not None for row in view.rows)
     with_epoch = any(row.epoch is not None for row in view.rows)
     with_cell = any(row.cell is not None for row in view.rows)
@@ -202,7 +203,6 @@ def _gpus(view: ViewModel) -> list[Child]:
             row,
             row.gpu in short,
             shown_longest,
-            reference_here,
             with_batch=with_batch,
             with_epoch=with_epoch,
             with_cell=with_cell,
@@ -226,6 +226,8 @@ def _gpus(view: ViewModel) -> list[Child]:
         tag("thead", tag("tr", *columns)),
         tag("tbody", *body),
         class_="s-gpus",
+        # where in the range column the recorded step lies: a line through all rows
+        style=f"--s-here: {100 * here_at:.1f}%" if here_at is not None else None,
     )
     return [
         tag("h2", "GPUs"),
@@ -247,7 +249,6 @@ def _gpu_row(
     row: GpuRow,
     is_short: bool,
     longest: float,
-    reference: float | None,
     *,
     with_batch: bool,
     with_epoch: bool,
@@ -282,7 +283,7 @@ def _gpu_row(
         ),
         tag(
             "td",
-            range_svg(bar, longest, reference),
+            range_svg(bar, longest),
             tag("span", step.range_text, class_="s-sub"),
             tag("span", f"GPU busy {row.busy.text}", class_="s-sub") if shows_busy else None,
             class_="s-graph s-left",
@@ -296,7 +297,7 @@ def _gpu_row(
             title=row.price_note or None,
             data_sort="" if row.usd_per_hour.value is None else f"{row.usd_per_hour.value:g}",
         ),
-        _cell(row.usd_per_1000_steps, sub=row.usd_per_1000_steps.range_text),
+        _cell(row.usd_per_1000_steps, sub=row.usd_per_1000_steps.range_text, class_="s-money"),
         _cell(
             row.epoch, sub=row.usd_per_epoch.text if row.usd_per_epoch and row.usd_per_epoch.value is not None else ""
         )
@@ -309,7 +310,7 @@ def _gpu_row(
         tag("td", row.bound, class_="s-left s-wide s-narrow", data_sort=row.bound),
         class_="s-here" if row.is_origin else None,
         data_short="" if is_short else None,
-        data_find=f"{row.gpu} {row.vendor} {row.architecture}".lower(),
+        data_find=f"{row.vendor} {row.architecture}".lower(),
     )
 
 
@@ -322,7 +323,7 @@ def _operations(view: ViewModel) -> list[Child]:
     columns = [
         tag("th", "Operation", scope="col", class_="s-left"),
         tag("th", "Phase", scope="col", class_="s-left"),
-        tag("th", "Launches", scope="col"),
+        tag("th", "Launches", scope="col", class_="s-wide"),
         tag("th", "Here", tag("span", "a step", class_="s-sub"), scope="col") if measured else None,
         tag("th", "Share here" if measured else "Share", scope="col", class_="s-left"),
         tag(
@@ -332,7 +333,7 @@ def _operations(view: ViewModel) -> list[Child]:
             tag("span", "with range", class_="s-sub"),
             scope="col",
         ),
-        tag("th", "Share there", scope="col") if measured else None,
+        tag("th", "Share there", scope="col", class_="s-wide") if measured else None,
         tag("th", "Limited by", scope="col", class_="s-left"),
         tag("th", "Predicted by", scope="col", class_="s-left"),
     ]
@@ -390,7 +391,7 @@ def _operation_row(view: ViewModel, row: OperationRow, focus: int, *, measured: 
             class_="s-left s-wrap",
         ),
         tag("td", row.phase, class_="s-left"),
-        tag("td", row.launches_text),
+        tag("td", row.launches_text, class_="s-wide"),
         tag("td", row.here.text) if measured else None,
         tag("td", share_svg(row.share), row.share_text, class_="s-left"),
         tag(
@@ -399,7 +400,7 @@ def _operation_row(view: ViewModel, row: OperationRow, focus: int, *, measured: 
             tag("span", row.on_range[focus], class_="s-sub s-there-range"),
             class_="s-strong",
         ),
-        tag("td", row.on_share_text[focus], class_="s-there-share") if measured else None,
+        tag("td", row.on_share_text[focus], class_="s-wide s-there-share") if measured else None,
         tag("td", view.limit_labels[row.on_limit[focus]], class_="s-left s-there-limit"),
         tag("td", view.method_labels[row.on_method[focus]], class_="s-left s-there-method"),
     )

@@ -14,34 +14,25 @@ from surfer_lab.view.model import PartitionBar, RangeBar, ScatterFigure, Scatter
 
 __all__ = ["partition_svg", "range_svg", "scatter_svg", "share_svg"]
 
-_BAR_HEIGHT: Final = 16
 _WIDTH: Final = 680
 _HEIGHT: Final = 300
 _LEFT, _RIGHT, _TOP, _BOTTOM = 60, 24, 24, 40
 
 
 def _percent(fraction: float) -> str:
-    return f"{100 * min(1.0, max(0.0, fraction)):.2f}%"
+    return f"{100 * min(1.0, max(0.0, fraction)):.1f}%"
 
 
-def range_svg(bar: RangeBar, longest: float, reference: float | None) -> Markup:
-    """One GPU's time as a dot on its range, from 0 to the longest of the table; the recorded step as a line."""
+def range_svg(bar: RangeBar, longest: float) -> Markup:
+    """One GPU's time as a dot on its range, from 0 to the longest of the table; its numbers stand beside it."""
     top = longest if longest > 0 else 1.0
     low, high = bar.low / top, bar.high / top
     return tag(
         "svg",
-        tag("line", x1="0", x2="100%", y1="8", y2="8", class_="s-axis"),
-        None
-        if reference is None or reference > top
-        else tag(
-            "line", x1=_percent(reference / top), x2=_percent(reference / top), y1="0", y2="16", class_="s-reference"
-        ),
         tag("rect", x=_percent(low), width=_percent(high - low), y="4", height="8", rx="4", class_="s-range"),
         tag("circle", cx=_percent(bar.value / top), cy="8", r="4.5", class_="s-dot"),
         class_="s-bar",
-        width="100%",
-        height=str(_BAR_HEIGHT),
-        aria_hidden="true",  # its numbers stand beside it
+        aria_hidden="true",
     )
 
 

@@ -123,8 +123,8 @@ def _step(prediction: PredictionSet, subject: str, diagnosis: Diagnosis) -> Sent
     trace = prediction.trace
     if prediction.measured is None:
         here = duration_text(plain_step_ns(trace))
-        took = f"One step takes {here} on this CPU; " if trace.origin is TraceOrigin.CPU_RUN else ""
-        text = f"{subject}: no GPU here. {took}times on GPUs are predicted from its operations."
+        took = f"it takes {here} on that CPU, and " if trace.origin is TraceOrigin.CPU_RUN else ""
+        text = f"{subject}, recorded without a GPU: {took}times on GPUs are predicted from its operations."
         return Sentence(role=Role.STEP, label="Here", text=text)
     parts = diagnosis.parts
     device = device_name(prediction)
@@ -296,7 +296,7 @@ def _cell(prediction: PredictionSet, outcomes: Sequence[Outcome]) -> Sentence | 
     there = [outcome for outcome in (*equally_fast(outcomes)[:1], cheapest(outcomes)) if outcome is not None]
     if cell is None or not there or there[0].cell is None:
         return None
-    place = "here" if prediction.measured is not None else "on this CPU"
+    place = "here" if prediction.measured is not None else "on the CPU"
     text = f"it took {duration_text(cell.wall_ns)} {place}"
     for outcome in {outcome.gpu.name: outcome for outcome in there}.values():
         if outcome.cell is None:

@@ -32,6 +32,7 @@ __all__ = [
     "duration_text",
     "faster_quantity",
     "hourly_quantity",
+    "long_time_quantity",
     "methods_text",
     "money_quantity",
     "money_text",
@@ -189,6 +190,22 @@ def _range_text(low: float | None, high: float | None, unit: str) -> str:
         return ""
     lower, upper = significant(low), significant(high)
     return "" if lower == upper else f"{lower} to {upper} {unit}"
+
+
+def long_time_quantity(duration_ns: float, *, low_ns: float | None = None, high_ns: float | None = None) -> Quantity:
+    """A time of minutes or hours, worded as people say it; the raw number is in seconds."""
+    low, high = (None if bound is None else bound / NS_PER_S for bound in (low_ns, high_ns))
+    span = ""
+    if low_ns is not None and high_ns is not None and duration_text(low_ns) != duration_text(high_ns):
+        span = f"{duration_text(low_ns)} to {duration_text(high_ns)}"
+    return Quantity(
+        text=duration_text(duration_ns),
+        unit="s",
+        value=rounded(duration_ns / NS_PER_S),
+        low=None if low is None else rounded(low),
+        high=None if high is None else rounded(high),
+        range_text=span,
+    )
 
 
 def faster_quantity(speedup: float | None) -> Quantity:

@@ -80,7 +80,7 @@ def test_the_command_that_makes_it_again_is_told_without_the_folder(run, recordi
 def test_the_bundled_example_needs_no_file(run):
     done = run("predict", "--example", "--on", "H100 SXM5,L4")
     assert done.exit_code == 0, done.stderr
-    assert "no GPU here" in done.stdout
+    assert "recorded without a GPU" in done.stdout
 
 
 def test_a_report_is_written_and_its_path_printed(run, recording, tmp_path, monkeypatch):

@@ -62,10 +62,10 @@ def test_the_whole_cell_is_told_here_and_there():
 
 def test_without_a_gpu_here_the_cpu_is_named_and_the_bound_is_that_of_the_gpu_shown():
     shown = view(trace(origin=TraceOrigin.CPU_RUN, device=None, cell=PLAIN), origin=None)
-    assert "no GPU here" in said(shown, Role.STEP)
+    assert "recorded without a GPU: it takes 100 ms on that CPU" in said(shown, Role.STEP)
     assert said(shown, Role.BOUND).startswith("Launch bound on Fast 80GB")
     assert "faster than" not in said(shown, Role.FASTEST)
-    assert "on this CPU" in said(shown, Role.CELL)
+    assert "on the CPU" in said(shown, Role.CELL)
     assert shown.here is not None
     assert not shown.here.is_gpu
     assert {row.here.text for row in shown.operations} == {"–"}

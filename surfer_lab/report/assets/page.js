@@ -19,7 +19,7 @@
       const words = (search?.value ?? "").toLowerCase().split(/\s+/).filter(Boolean);
       let shown = 0;
       for (const row of body.rows) {
-        const text = row.dataset.find;
+        const text = `${row.cells[0].textContent} ${row.dataset.find}`.toLowerCase();
         const found = words.every((word) => text.includes(word));
         row.hidden = !(found && (words.length || !all || all.checked || "short" in row.dataset));
         shown += !row.hidden;
