@@ -363,7 +363,12 @@ def _operations(view: ViewModel) -> list[Child]:
     }
     return [
         tag("h2", "Where the GPU time goes"),
-        tag("div", tag("label", "On ", tag("select", *options, class_="s-on")), class_="s-controls", hidden=True),
+        tag(
+            "div",
+            tag("label", "On ", tag("select", *options, class_="s-on", aria_label="GPU of this table")),
+            class_="s-controls",
+            hidden=True,
+        ),
         tag("div", table, class_="s-scroll", role="region", tabindex="0", aria_label="Operations"),
         tag(
             "p",
