@@ -19,6 +19,7 @@ import numpy as np
 from surfer_lab.engine.compilation import CompileMode
 from surfer_lab.engine.lowering.ops.fused import FUSED_POINTWISE, FUSED_REDUCTION, fused_arguments
 from surfer_lab.engine.options import EngineOptions
+from surfer_lab.engine.whatif.conv_layout import lay_out_convolutions
 from surfer_lab.engine.whatif.fused_ops import is_compiled
 from surfer_lab.engine.whatif.fusion import Group, groups_of
 from surfer_lab.engine.whatif.result import RewriteResult
@@ -57,6 +58,7 @@ def with_compile(trace: Trace, mode: CompileMode, *, options: EngineOptions = _D
             remedy="capture the step again with this version",
         )
     draft = Draft(trace)
+    is_laid_out = lay_out_convolutions(draft.rows)
     groups = groups_of(draft.rows, draft.storages)
     users = _users(draft)
     draft.rows = [_fused(draft, group, users) if _is_kernel(group) else group.members[0].row for group in groups]
@@ -66,6 +68,7 @@ def with_compile(trace: Trace, mode: CompileMode, *, options: EngineOptions = _D
     notes = (
         f"torch.compile ({mode.value}): {before} operations run as {len(fused)} fused kernels; forward and backward "
         "are taken to compile without graph breaks",
+        *(("convolutions are taken to be laid out channels-last, as the compiler does",) if is_laid_out else ()),
         "the time of compiling is not in it",
     )
     return RewriteResult(trace=draft.trace(), options=options, notes=notes)
