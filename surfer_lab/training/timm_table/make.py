@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import gc
 import multiprocessing
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from surfer_lab.errors import SurferError
 from surfer_lab.planner.batch import PRIME_BATCH, BatchScaling
@@ -62,11 +61,13 @@ def make_captures(
         for group in groups:
             note(make_network(group, store.folder))
         return made
-    fresh: dict[str, Any] = {"max_tasks_per_child": _NETWORKS_A_PROCESS} if sys.version_info >= (3, 11) else {}
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, mp_context=context, initializer=_one_thread, **fresh) as pool:
-        for done in as_completed([pool.submit(make_network, group, store.folder) for group in groups]):
-            note(done.result())
+    at_once = workers * _NETWORKS_A_PROCESS
+    for first in range(0, len(groups), at_once):
+        with ProcessPoolExecutor(workers, mp_context=context, initializer=_one_thread) as pool:
+            tasks = [pool.submit(make_network, group, store.folder) for group in groups[first : first + at_once]]
+            for done in as_completed(tasks):
+                note(done.result())
     return made
 
 
