@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from surfer_lab.engine.lowering.families import FAMILY_TRAITS
 from surfer_lab.engine.lowering.op_table import OpStanding, lower_op, standing_of
+from surfer_lab.engine.lowering.recorded_outputs import output_finder
 from surfer_lab.engine.lowering.work import KernelWork, Lowered, Source
 from surfer_lab.trace.columns import Interned
 from surfer_lab.trace.tables import ArgShapes, MemoryFormat, OpTable
@@ -173,7 +174,7 @@ def lower(ops: OpTable, rows: NDArray[np.integer] | None = None) -> Lowered:
     Without `rows`: each piece of work once (`countable_rows`). With `rows`: exactly these ops.
     """
     chosen = countable_rows(ops) if rows is None else np.asarray(rows, dtype=np.int32)
-    works, groups = works_of_rows(ops, chosen)
+    works, groups = works_of_rows(ops, chosen, output_of=output_finder(ops))
     counts = np.array([len(group) for group in works], dtype=np.int64)
     flat = [work for group in works for work in group]
     starts = np.concatenate(([0], np.cumsum(counts)))[:-1] if len(counts) else np.zeros(0, dtype=np.int64)

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from surfer_lab.engine.lowering import Lowered, lower_kernels
+from surfer_lab.engine.lowering import Lowered, lower, lower_kernels
 from surfer_lab.trace import read
 from surfer_lab.trace.model import Trace
 
@@ -90,3 +90,14 @@ def test_bert_in_bfloat16_is_counted_to_the_last_flop(traces_dir: Path, name: st
     products = 2 * tokens * width * (17 * width + 8 * 2048 + 30522) + 4 * 4 * tokens * tokens * width
     assert lowered.flop[is_product].sum() == products
     assert (lowered.flop[is_product] / trace.kernels.duration_ns[is_product]).max() < peak_tflops * 1e3
+
+
+@pytest.mark.parametrize("name", V100_RESNET)
+def test_the_ops_alone_give_the_work_of_the_kernels(traces_dir: Path, name: str) -> None:
+    trace = read(traces_dir / name)
+    by_kernel, by_op = lower_kernels(trace.kernels, trace.ops), lower(trace.ops)
+    products = [float(lowered.flop[lowered.gemm.any(axis=1)].sum()) for lowered in (by_kernel, by_op)]
+    assert products[1] == pytest.approx(products[0], rel=1e-9)
+    # old profilers leave lists of tensors empty: the loader's and the loss's `cat`
+    unknown = {trace.ops.name[int(op)] for op, source in zip(by_op.op, by_op.source, strict=True) if source != "shapes"}
+    assert unknown <= {"aten::cat"}

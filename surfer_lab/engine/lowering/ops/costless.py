@@ -55,8 +55,8 @@ _HOST: Final = """
 
 VIEWS: Final = frozenset((_SAME_STORAGE + _NO_CONTENTS + _QUESTIONS + _HOST).split())
 
-# Composite in every backend (CompositeImplicit in native_functions.yaml): the ops inside carry the work. Those with a
-# rule of their own are lowered by it when nothing is recorded inside.
+# Composite in every backend (CompositeImplicit in native_functions.yaml), and factories, which fill an empty tensor: the
+# ops inside carry the work. Those with a rule of their own are lowered by it when nothing is recorded inside.
 _COMPOSITES: Final = """
     to contiguous reshape flatten type_as linear matmul linalg_matmul einsum tensordot inner outer chain_matmul kron
     linalg_multi_dot bilinear conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d
@@ -91,6 +91,7 @@ _COMPOSITES: Final = """
     native_channel_shuffle channel_shuffle ctc_loss multilabel_margin_loss choose_qparams_optimized
     fake_quantize_per_tensor_affine fake_quantize_per_channel_affine upsample_nearest1d upsample_nearest2d
     upsample_nearest3d upsample_linear1d upsample_bilinear2d upsample_trilinear3d upsample_bicubic2d
-    repeat_interleave tensor_split meshgrid
+    repeat_interleave tensor_split meshgrid zeros ones full zeros_like ones_like full_like new_zeros new_ones
+    new_full scalar_tensor rand randn rand_like randn_like randint randint_like normal eye
 """
 COMPOSITES: Final = frozenset(_COMPOSITES.split())
