@@ -55,8 +55,8 @@ _HOST: Final = """
 
 VIEWS: Final = frozenset((_SAME_STORAGE + _NO_CONTENTS + _QUESTIONS + _HOST).split())
 
-# Composite in every backend (CompositeImplicit in native_functions.yaml), and factories, which fill an empty tensor: the
-# ops inside carry the work. Those with a rule of their own are lowered by it when nothing is recorded inside.
+# Composite in every backend (CompositeImplicit in native_functions.yaml), and factories, which fill an empty tensor:
+# the ops inside carry the work. Those with a rule of their own are lowered by it when nothing is recorded inside.
 _COMPOSITES: Final = """
     to contiguous reshape flatten type_as linear matmul linalg_matmul einsum tensordot inner outer chain_matmul kron
     linalg_multi_dot bilinear conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d
