@@ -1,13 +1,14 @@
-"""What does Surfer Lab answer on the bundled example? `make run`: the quickstart, headless, no GPU needed.
+"""What does Surfer Lab answer on the bundled examples? `make run`: headless, no GPU needed.
 
-Executes examples/quickstart.ipynb in a kernel of this environment, prints what its cells answered as text, and leaves
-below --out: the executed notebook, and what the notebook wrote (its report).
+Predicts the bundled recording with the `surfer` command, then executes examples/quickstart.ipynb in a kernel of this
+environment and prints what its cells answered as text. Leaves below --out: the reports of both, the executed notebook.
 """
 
 from __future__ import annotations
 
 import argparse
 import re
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -21,6 +22,14 @@ ROOT: Final = Path(__file__).resolve().parents[1]
 NOTEBOOK: Final = ROOT / "examples" / "quickstart.ipynb"
 CELL_LIMIT_S: Final = 600
 COLOUR_CODE: Final = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def predict_recording(out: Path) -> int:
+    """Exit status of `surfer predict --example`, which prints its answer and writes a report."""
+    surfer = Path(sys.executable).with_name("surfer")
+    command = ["predict", "--example", "--html", f"{out.name}/recording.html"]
+    print(f"$ surfer {' '.join(command)}", flush=True)
+    return subprocess.run([surfer, *command], cwd=out.parent, check=False).returncode
 
 
 def answers(notebook: nbformat.NotebookNode) -> list[str]:
@@ -42,6 +51,9 @@ def main() -> int:
     out.mkdir(parents=True, exist_ok=True)
 
     began = time.monotonic()
+    if predict_recording(out):
+        return 1
+    print(f"\n$ jupyter execute {NOTEBOOK.relative_to(ROOT)}", flush=True)
     notebook = nbformat.read(NOTEBOOK, as_version=4)
     client = NotebookClient(
         notebook,
@@ -59,7 +71,7 @@ def main() -> int:
         nbformat.write(notebook, out / NOTEBOOK.name)
     print("\n\n".join(answers(notebook)))
     written = ", ".join(sorted(path.name for path in out.iterdir() if path.suffix in {".html", ".ipynb", ".md"}))
-    print(f"\n{NOTEBOOK.relative_to(ROOT)} took {time.monotonic() - began:.0f} s. Written to {out.name}/: {written}")
+    print(f"\nBoth took {time.monotonic() - began:.0f} s. Written to {out.name}/: {written}")
     return 0
 
 
