@@ -1,18 +1,20 @@
 """Which ops of a step would a compiler run as one kernel? TorchInductor's rule in outline, over the captured graph.
 
 Pointwise work, norms and reductions join a group that makes what they read (or reads what they read), when both work
-on the same number of elements and nothing outside the group lies between them; one reduction shape a group. Library
+on the same number of elements and nothing outside the group lies between them; one reduction shape a group. Sums over
+rows (gradients of biases) read what was written and stay by themselves, as seen in TorchInductor's schedules. Library
 calls (convolutions, products, attention) stay as they are and are fences only for what depends on them. What nothing
 reads from memory (zeros, ones) is put into its readers.
 
-Between: every op has a depth, one more than the deepest group it depends on. An op may join a group when all else that
-it reads was made at smaller depth than the group's: so groups never wait for each other in a circle.
+Between: every group has a depth, one more than the deepest it depends on. An op joins the deepest groups that make what
+it reads (groups of one depth do not depend on each other, and become one), never a shallower one: so groups do not wait
+for each other in a circle.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from surfer_lab.engine.lowering import Family, Fusion, KernelWork, Source, lower_op, traits
@@ -22,9 +24,12 @@ from surfer_lab.trace.tables import Phase
 
 __all__ = ["Group", "Member", "groups_of"]
 
-_NORMS_IN_TWO_PASSES: Final = frozenset(
-    (Family.BATCH_NORM, Family.BATCH_NORM_BACKWARD, Family.GROUP_NORM, Family.GROUP_NORM_BACKWARD)
-)
+_IN_TWO_PASSES: Final = frozenset(
+    (
+        Family.BATCH_NORM, Family.BATCH_NORM_BACKWARD, Family.GROUP_NORM, Family.GROUP_NORM_BACKWARD,
+        Family.LAYER_NORM_BACKWARD,
+    )
+)  # fmt: skip
 _COMPILED_PHASES: Final = (Phase.FORWARD, Phase.BACKWARD)
 
 
@@ -38,6 +43,7 @@ class Member:
     fusion: Fusion
     size: int  # elements it works on
     reduced: int  # elements that a reduction leaves; 0: none
+    is_outer: bool  # it sums over the rows, leaving a row: the gradient of a bias
     producers: tuple[int, ...]
 
 
@@ -50,8 +56,7 @@ class Group:
     size: int
     reduced: int = 0
     is_open: bool = True
-    reads: set[int] = field(default_factory=set)  # storages that come from outside
-    needs: set[int] = field(default_factory=set)  # numbers of rows outside
+    is_outer: bool = False
 
     @property
     def is_fused(self) -> bool:
@@ -64,7 +69,7 @@ class Group:
     @property
     def launch_count(self) -> int:
         """Norms over batch and space find their statistics in one pass and apply them in another."""
-        families = {work.family for member in self.members for work in member.works}
+        families = {work.family for member in self.members for work in member.works if not _only_applies(work)}
         return 2 if families & _NORMS_IN_TWO_PASSES else 1
 
 
@@ -72,34 +77,90 @@ def groups_of(rows: Sequence[OpRow], storages: Sequence[StorageRow]) -> list[Gro
     """All rows in groups, in an order in which they can run."""
     members = _members(rows)
     inlined = _inlined(members, storages)
-    group_of: dict[int, Group] = {}
-    readers_of: dict[int, list[Group]] = {}  # storage -> open groups that read it from outside
-    groups: list[Group] = []
+    grouping = _Grouping()
     for member in members:
-        if member.number in inlined:
-            continue
-        makers = [group_of[number] for number in member.producers if number in group_of]
-        group = _joinable(member, makers, readers_of) if member.fusion is not Fusion.NONE else None
+        if member.number not in inlined:
+            grouping.add(member)
+    return grouping.in_order()
+
+
+class _Grouping:
+    """Groups so far."""
+
+    def __init__(self) -> None:
+        self.groups: list[Group] = []
+        self.group_of: dict[int, Group] = {}  # by number of the row
+        self.readers: dict[int, list[int]] = {}  # storage -> numbers of fusible rows that read it
+
+    def add(self, member: Member) -> None:
+        """Put an op into the group it joins, or one of its own."""
+        makers = _distinct(self.group_of[number] for number in member.producers if number in self.group_of)
+        group = self._joined(member, makers) if member.fusion is not Fusion.NONE else None
         if group is None:
             depth = 1 + max((maker.depth for maker in makers), default=-1)
-            group = Group([], depth, member.size, is_open=member.fusion is not Fusion.NONE)
-            groups.append(group)
+            is_open = member.fusion is not Fusion.NONE
+            group = Group([], depth, member.size, is_open=is_open, is_outer=member.is_outer)
+            self.groups.append(group)
         group.members.append(member)
         group.reduced = group.reduced or member.reduced
         group.size = max(group.size, member.size)
-        group_of[member.number] = group
-        for number in member.producers:
-            if number in group_of and group_of[number] is not group:
-                group.needs.add(number)
-        made = {use.storage for other in group.members for use in other.row.writes}
-        for use in member.row.reads:
-            if use.storage not in made:
-                group.reads.add(use.storage)
-                if group.is_open:
-                    known = readers_of.setdefault(use.storage, [])
-                    if group not in known:
-                        known.append(group)
-    return _in_order(groups, group_of)
+        self.group_of[member.number] = group
+        if group.is_open:
+            for use in member.row.reads:
+                self.readers.setdefault(use.storage, []).append(member.number)
+
+    def _joined(self, member: Member, makers: Sequence[Group]) -> Group | None:
+        """The group to join: the deepest makers, made one, if they fit; else one beside, that reads the same."""
+        depth = max((maker.depth for maker in makers), default=-1)
+        deepest = [maker for maker in makers if maker.depth == depth]
+        if deepest and all(_fits(member, maker) for maker in deepest) and _agree(deepest):
+            return self._merged(deepest)
+        beside = [self.group_of[number] for use in member.row.reads for number in self.readers.get(use.storage, ())]
+        for group in reversed(_distinct(beside)):
+            if group.depth > depth and _fits(member, group):
+                return group
+        return None
+
+    def _merged(self, groups: Sequence[Group]) -> Group:
+        """Groups of one depth do not depend on each other: they can run as one."""
+        first = groups[0]
+        for other in groups[1:]:
+            first.members.extend(other.members)
+            first.reduced = first.reduced or other.reduced
+            first.size = max(first.size, other.size)
+            for member in other.members:
+                self.group_of[member.number] = first
+            self.groups.remove(other)
+        return first
+
+    def in_order(self) -> list[Group]:
+        """Each group after all that it needs, otherwise as early as its first op stood."""
+        done: set[int] = set()
+        order: list[Group] = []
+        for group in self.groups:
+            group.members.sort(key=lambda member: member.number)
+        for first in sorted(self.groups, key=lambda group: group.members[0].number):
+            waiting = [first]
+            while waiting:
+                group = waiting[-1]
+                missing = [need for need in self._needs(group) if id(need) not in done]
+                if id(group) not in done and missing:
+                    waiting.extend(missing)
+                    continue
+                waiting.pop()
+                if id(group) not in done:
+                    done.add(id(group))
+                    order.append(group)
+        return order
+
+    def _needs(self, group: Group) -> list[Group]:
+        numbers = sorted({number for member in group.members for number in member.producers}, reverse=True)
+        needed = (self.group_of[number] for number in numbers if number in self.group_of)
+        return [need for need in _distinct(needed) if need is not group]
+
+
+def _distinct(groups: Iterable[Group]) -> list[Group]:
+    return list({id(group): group for group in groups}.values())
 
 
 def _members(rows: Sequence[OpRow]) -> list[Member]:
@@ -117,7 +178,8 @@ def _members(rows: Sequence[OpRow]) -> list[Member]:
         size = max(inputs, outputs) if is_reduction else outputs or inputs
         reduced = min(outputs, size) if is_reduction and outputs < inputs else 0
         producers = {last_writer[use.storage] for use in row.reads if use.storage in last_writer}
-        members.append(Member(row, number, works, fusion, size, reduced, tuple(sorted(producers))))
+        is_outer = reduced > 0 and _leaves_a_row(row, works, reduced)
+        members.append(Member(row, number, works, fusion, size, reduced, is_outer, tuple(sorted(producers))))
         for use in row.writes:
             last_writer[use.storage] = number
     return members
@@ -126,10 +188,23 @@ def _members(rows: Sequence[OpRow]) -> list[Member]:
 def _fusion(row: OpRow, works: tuple[KernelWork, ...]) -> Fusion:
     if not works or row.phase not in _COMPILED_PHASES or any(work.source is not Source.SHAPES for work in works):
         return Fusion.NONE
-    kinds = {traits(work.family).fusion for work in works}
+    kinds = {Fusion.POINTWISE if _only_applies(work) else traits(work.family).fusion for work in works}
     if Fusion.NONE in kinds:
         return Fusion.NONE
     return Fusion.REDUCTION if Fusion.REDUCTION in kinds else Fusion.POINTWISE
+
+
+def _only_applies(work: KernelWork) -> bool:
+    """A batch norm with statistics given scales and shifts what it reads once; finding them, it reads twice."""
+    return work.family is Family.BATCH_NORM and work.read_bytes <= work.write_bytes
+
+
+def _leaves_a_row(row: OpRow, works: tuple[KernelWork, ...], reduced: int) -> bool:
+    """A plain reduction over leading dimensions: what is left is as long as the last one."""
+    if any(work.family is not Family.REDUCTION for work in works):
+        return False
+    first = next((entry for entry in row.input_shapes if isinstance(entry, tuple) and len(entry) > 1), None)
+    return first is not None and first[-1] == reduced
 
 
 def _elements(entry: object) -> int:
@@ -160,43 +235,18 @@ def _inlined(members: Sequence[Member], storages: Sequence[StorageRow]) -> set[i
     return found
 
 
-def _joinable(member: Member, makers: Sequence[Group], readers_of: dict[int, list[Group]]) -> Group | None:
-    """The group to join: one that makes what the op reads, the latest; else one that reads the same."""
-    beside = [group for use in member.row.reads for group in readers_of.get(use.storage, ())]
-    seen: set[int] = set()
-    for group in (*sorted(makers, key=lambda one: -one.depth), *reversed(beside)):
-        if id(group) in seen or not group.is_open:
-            continue
-        seen.add(id(group))
-        if group.members[0].row.phase is not member.row.phase or not _fits(member, group):
-            continue
-        if all(maker is group or maker.depth < group.depth for maker in makers):
-            return group
-    return None
-
-
 def _fits(member: Member, group: Group) -> bool:
+    if not group.is_open or group.members[0].row.phase is not member.row.phase:
+        return False
+    if member.is_outer or group.is_outer:
+        if member.is_outer and group.is_outer:
+            return member.size == group.size and group.reduced == member.reduced
+        return group.is_outer and member.size == group.reduced
     if member.reduced:
         return member.size == group.size and group.reduced in (0, member.reduced)
     return member.size == group.size or (group.reduced > 0 and member.size == group.reduced)
 
 
-def _in_order(groups: list[Group], group_of: dict[int, Group]) -> list[Group]:
-    """Each group after all that it needs, otherwise as early as its first op stood."""
-    done: set[int] = set()
-    order: list[Group] = []
-    for first in sorted(groups, key=lambda group: group.members[0].number):
-        waiting = [first]
-        while waiting:
-            group = waiting[-1]
-            if id(group) in done:
-                waiting.pop()
-                continue
-            missing = [group_of[number] for number in sorted(group.needs) if id(group_of[number]) not in done]
-            if missing:
-                waiting.extend(reversed(missing))
-                continue
-            done.add(id(group))
-            order.append(group)
-            waiting.pop()
-    return order
+def _agree(groups: Sequence[Group]) -> bool:
+    """Do they work on one size, with at most one kind of reduction?"""
+    return len({group.size for group in groups}) == 1 and len({group.reduced for group in groups} - {0}) <= 1
