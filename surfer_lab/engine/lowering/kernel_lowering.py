@@ -227,95 +227,26 @@ def _sizes(kernels: KernelTable) -> tuple[I64, NDArray[np.int32]]:
 def lower_kernels(kernels: KernelTable, ops: OpTable) -> Lowered:
     """Work of each recorded kernel, in the table's order. Sources: shapes, name, or fallback (a kernel and no more)."""
     count = len(kernels)
-    identities = [classify_kernel(name) for name in kernels.name.values]
-    nameless = classify_kernel("")
-    name_codes = kernels.name.codes.astype(np.int64)
-
-    launching = np.unique(kernels.op[kernels.op >= 0]).astype(np.int64)
-    explaining, ways = _explaining_rows(ops, launching)
-    place_of = np.searchsorted(launching, np.maximum(kernels.op, 0)) if len(launching) else np.zeros(count, np.int64)
-    place_of = np.minimum(place_of, max(0, len(launching) - 1))
+    # copies, memsets and collectives say their own size; a collective without one is still no op's main kernel
     sized = (kernels.kind == KernelKind.COMMUNICATION) | (
         (kernels.kind != KernelKind.COMPUTE) & (kernels.size_bytes >= 0)
     )
-    has_op = (kernels.op >= 0) & ~sized
-    work_row = np.where(has_op, explaining[place_of], -1) if len(launching) else np.full(count, -1, dtype=np.int64)
-    forced = np.where(has_op, ways[place_of], 0) if len(launching) else np.zeros(count, dtype=np.int8)
-
-    rows = np.unique(work_row[work_row >= 0])
-    signature_works, signatures = works_of_rows(ops, rows, output_of=output_finder(ops))
-    first_of_signature = {int(signature): int(row) for row, signature in zip(rows[::-1], signatures[::-1], strict=True)}
-    signature_works = [
-        _unshaped(ops.name[first_of_signature[place]] or "", works) for place, works in enumerate(signature_works)
-    ]
-
-    roles: list[_Role] = []
-    role_of = np.zeros(count, dtype=np.int64)
-    share_group = np.arange(count, dtype=np.int64)  # kernels that share one work have one number
-
-    def add(role: _Role) -> int:
-        roles.append(role)
-        return len(roles) - 1
-
-    def identity(code: int) -> KernelIdentity:
-        return identities[code] if code >= 0 else nameless
-
-    # kernels that no op explains: once a name
-    alone = np.flatnonzero(work_row < 0)
-    names, name_of = np.unique(name_codes[alone], return_inverse=True)
-    by_name = [identity(code) for code in names.tolist()]
-    numbers = np.array([add(_Role(-1, _named(kernel), kernel.memory_bound)) for kernel in by_name], dtype=np.int64)
-    role_of[alone] = numbers[name_of.reshape(-1)]
-
-    # kernels of an op: once a pattern of names under a signature
+    work_row, forced = _work_rows(kernels, ops, ~sized)
+    parts = _Parts(kernels)
+    parts.take_alone(np.flatnonzero(work_row < 0))
     explained = np.flatnonzero(work_row >= 0)
     explained = explained[np.argsort(work_row[explained], kind="stable")]
-    signature_of = signatures[np.searchsorted(rows, work_row[explained])] if len(explained) else explained
-    bounds = np.flatnonzero(np.diff(work_row[explained], prepend=-1)) if len(explained) else explained
-    sizes = np.diff(np.append(bounds, len(explained)))
-
-    single = bounds[sizes == 1]
-    if len(single):
-        groups, first = group_codes(
-            [signature_of[single], name_codes[explained[single]], forced[explained[single]].astype(np.int64)]
-        )
-        numbers = np.zeros(len(first), dtype=np.int64)
-        for place, at in enumerate(first.tolist()):
-            kernel_row = explained[single[at]]
-            (role,) = _share_out(
-                signature_works[signature_of[single[at]]],
-                [identity(int(name_codes[kernel_row]))],
-                [int(forced[kernel_row])],
-            )
-            numbers[place] = add(role)
-        role_of[explained[single]] = numbers[groups]
-
-    patterns: dict[tuple[int, tuple[int, ...], tuple[int, ...]], list[int]] = {}
-    for start, size in zip(bounds[sizes > 1].tolist(), sizes[sizes > 1].tolist(), strict=True):
-        members = explained[start : start + size]
-        key = (
-            int(signature_of[start]), tuple(name_codes[members].tolist()), tuple(forced[members].tolist()),
-        )  # fmt: skip
-        numbers_of = patterns.get(key)
-        if numbers_of is None:
-            shared = _share_out(signature_works[key[0]], [identity(code) for code in key[1]], key[2])
-            numbers_of = patterns[key] = [add(role) for role in shared]
-        role_of[members] = numbers_of
-        leaders: dict[int, int] = {}
-        for member, number in zip(members.tolist(), numbers_of, strict=True):
-            work = roles[number].work
-            if work >= 0:
-                share_group[member] = leaders.setdefault(work, member)
+    parts.take_explained(explained, work_row[explained], forced, ops)
 
     lowered = columns_of(
-        [role.template for role in roles],
-        role_of,
+        [role.template for role in parts.roles],
+        parts.role_of,
         kernels.op.astype(np.int32),
         np.arange(count, dtype=np.int32),
     )
-    share = _shares(share_group, kernels.duration_ns)
+    share = _shares(parts.share_group, kernels.duration_ns)
     blocks, threads = _sizes(kernels)
-    bound = np.array([role.is_memory_bound for role in roles], dtype=bool)
+    bound = np.array([role.is_memory_bound for role in parts.roles], dtype=bool)
     read, write = lowered.read_bytes * share, lowered.write_bytes * share
     _fill_sizes(kernels, sized, read, write)
     return replace(
@@ -325,8 +256,89 @@ def lower_kernels(kernels: KernelTable, ops: OpTable) -> Lowered:
         write_bytes=write,
         blocks=np.where(blocks > 0, blocks, lowered.blocks),
         threads=np.where(threads > 0, threads, lowered.threads).astype(np.int32),
-        memory_bound=bound[role_of] if count else np.zeros(0, dtype=bool),
+        memory_bound=bound[parts.role_of] if count else np.zeros(0, dtype=bool),
     )
+
+
+def _work_rows(kernels: KernelTable, ops: OpTable, wanted: NDArray[np.bool_]) -> tuple[I64, NDArray[np.int8]]:
+    """For each kernel: the row of the op that explains it (-1: none), and the pass it is limited to."""
+    work_row = np.full(len(kernels), -1, dtype=np.int64)
+    forced = np.zeros(len(kernels), dtype=np.int8)
+    launched = (kernels.op >= 0) & wanted
+    launching, place = np.unique(kernels.op[launched], return_inverse=True)
+    explaining, ways = _explaining_rows(ops, launching.astype(np.int64))
+    work_row[launched] = explaining[place.reshape(-1)]
+    forced[launched] = ways[place.reshape(-1)]
+    return work_row, forced
+
+
+class _Parts:
+    """Collects each kernel's part in its op. What is equal is worked out once: a name, or names under a signature."""
+
+    def __init__(self, kernels: KernelTable) -> None:
+        self.roles: list[_Role] = []
+        self.role_of = np.zeros(len(kernels), dtype=np.int64)
+        self.share_group = np.arange(len(kernels), dtype=np.int64)  # kernels that share one work have one number
+        self._names = kernels.name.codes.astype(np.int64)
+        self._identities = [classify_kernel(name) for name in kernels.name.values]
+
+    def _identity(self, code: int) -> KernelIdentity:
+        return self._identities[code] if code >= 0 else classify_kernel("")
+
+    def _add(self, role: _Role) -> int:
+        self.roles.append(role)
+        return len(self.roles) - 1
+
+    def take_alone(self, rows: I64) -> None:
+        """Kernels that no op explains: by name."""
+        names, name_of = np.unique(self._names[rows], return_inverse=True)
+        kernels = [self._identity(code) for code in names.tolist()]
+        numbers = [self._add(_Role(-1, _named(kernel), kernel.memory_bound)) for kernel in kernels]
+        self.role_of[rows] = np.array(numbers, dtype=np.int64)[name_of.reshape(-1)]
+
+    def take_explained(self, rows: I64, work_row: I64, forced: NDArray[np.int8], ops: OpTable) -> None:
+        """Kernels sorted by the op that explains them."""
+        if len(rows) == 0:
+            return
+        op_rows = np.unique(work_row)
+        works, signatures = works_of_rows(ops, op_rows, output_of=output_finder(ops))
+        first_row = dict(zip(signatures[::-1].tolist(), op_rows[::-1].tolist(), strict=True))
+        works = [_unshaped(ops.name[first_row[place]] or "", found) for place, found in enumerate(works)]
+        signature = signatures[np.searchsorted(op_rows, work_row)]
+        starts = np.flatnonzero(np.diff(work_row, prepend=-1))
+        sizes = np.diff(np.append(starts, len(rows)))
+        self._take_single(rows[starts[sizes == 1]], signature[starts[sizes == 1]], forced, works)
+        several = sizes > 1
+        patterns: dict[tuple[int, tuple[int, ...], tuple[int, ...]], list[int]] = {}
+        for start, size in zip(starts[several].tolist(), sizes[several].tolist(), strict=True):
+            members = rows[start : start + size]
+            names, ways = tuple(self._names[members].tolist()), tuple(forced[members].tolist())
+            pattern = (int(signature[start]), names, ways)
+            if pattern not in patterns:
+                roles = _share_out(works[pattern[0]], [self._identity(code) for code in names], ways)
+                patterns[pattern] = [self._add(role) for role in roles]
+            self._take_group(members, patterns[pattern])
+
+    def _take_single(
+        self, rows: I64, signature: I64, forced: NDArray[np.int8], works: Sequence[tuple[KernelWork, ...]]
+    ) -> None:
+        if len(rows) == 0:
+            return
+        groups, first = group_codes([signature, self._names[rows], forced[rows].astype(np.int64)])
+        numbers = []
+        for at in first.tolist():
+            kernel = self._identity(int(self._names[rows[at]]))
+            (role,) = _share_out(works[signature[at]], [kernel], [int(forced[rows[at]])])
+            numbers.append(self._add(role))
+        self.role_of[rows] = np.array(numbers, dtype=np.int64)[groups]
+
+    def _take_group(self, members: I64, numbers: Sequence[int]) -> None:
+        self.role_of[members] = numbers
+        leaders: dict[int, int] = {}
+        for member, number in zip(members.tolist(), numbers, strict=True):
+            work = self.roles[number].work
+            if work >= 0:
+                self.share_group[member] = leaders.setdefault(work, member)
 
 
 def _shares(group: I64, duration_ns: I64) -> F64:

@@ -1,8 +1,8 @@
 """What a kernel has to do: FLOPs, bytes, launch shape and family; of one kernel, and as columns of many.
 
-FLOP counts one multiply-add as two. Bytes are what must cross device memory if every operand is read once and every
-result written once; caches and re-reads are the business of the utilisation that the engine divides by. `nan` means
-unknown and stays unknown.
+FLOP counts one multiply-add as two. Bytes are what must cross device memory if each pass of the algorithm reads its
+operands once and writes its results once (a batch norm has two passes, a matrix product one); caches and re-reads are
+the business of the utilisation that the engine divides by. `nan` means unknown and stays unknown.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class Lowered:
     rate_class: Interned[str]  # RateClass value
     tf32: NDArray[np.int8]  # Tf32Switch
     gemm: NDArray[np.int64]  # (rows, 4): batch, m, n, k; zeros: not a product
-    flop_fraction: F64
+    flop_fraction: F64  # of a recorded kernel: what it really did, where its name tells (Winograd, a causal mask)
     memory_bound: NDArray[np.bool_]  # by the family's traits or the kernel's name
     role: NDArray[np.int8]  # Role
     source: Interned[str]  # Source value
