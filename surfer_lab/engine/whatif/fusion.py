@@ -69,7 +69,8 @@ class Group:
     @property
     def launch_count(self) -> int:
         """Norms over batch and space find their statistics in one pass and apply them in another; the gradients of a
-        layer norm's weights are sums over rows, its input's over columns."""
+        layer norm's weights are sums over rows, its input's over columns.
+        """
         families = {work.family for member in self.members for work in member.works if not _only_applies(work)}
         return 2 if families & _IN_TWO_PASSES else 1
 
