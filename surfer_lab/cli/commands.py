@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from surfer_lab import __version__
 from surfer_lab.cli.files import stem_of, trace_file, with_suffix
 from surfer_lab.cli.terminal import measure_progress, paint, print_line, read_progress, speaks_plainly, width
 from surfer_lab.errors import OptionError
@@ -25,11 +26,25 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
-    help="Predict what one PyTorch training step costs on GPUs you do not have: time, memory, money, with a range.",
 )
 
 _HELP = {flag.field: flag.help for flag in PREDICT_FLAGS}
 _METAVAR = {flag.field: flag.metavar for flag in PREDICT_FLAGS}
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        print_line(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def surfer(
+    version: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=_print_version, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Predict what one PyTorch training step costs on GPUs you do not have: time, memory, money, with a range."""
 
 
 def _option(word: str, field: str) -> typer.models.OptionInfo:
@@ -119,7 +134,10 @@ def predict(
     html: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write a self-contained report.")] = None,
     csv: Annotated[Path | None, typer.Option("--csv", metavar="FILE", help="Write the table of GPUs.")] = None,
 ) -> None:
-    """Predict a recorded training step on other GPUs: time with range, throughput, cost, memory."""
+    """Predict a recorded step on other GPUs.
+
+    Time with its range, throughput, cost, memory, what limits it and what would help.
+    """
     options = _options(on, origin, batch_size, precision, host_factor, price, spot, dataset_size, name)
     prediction = _predicted(trace, options, is_example=example)
     written = [
@@ -150,7 +168,10 @@ def report(
     html: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Self-contained HTML.")] = None,
     md: Annotated[Path | None, typer.Option("--md", metavar="FILE", help="Markdown.")] = None,
 ) -> None:
-    """Write a report of a prediction to a file; without --html or --md: NAME.surfer.html in this folder."""
+    """Write a prediction to a file.
+
+    Without --html or --md: NAME.surfer.html in this folder.
+    """
     options = _options(on, origin, batch_size, precision, host_factor, price, spot, dataset_size, name)
     prediction = _predicted(trace, options, is_example=example)
     if html is None and md is None:
@@ -165,7 +186,10 @@ def report(
 def gpus(
     name: Annotated[list[str] | None, typer.Argument(metavar="[NAME]", help="One GPU, by name or alias.")] = None,
 ) -> None:
-    """List the known GPUs, or show all that is known of one, with the source of each number."""
+    """List the known GPUs, or show one.
+
+    One GPU is shown with all that is known of it and the source of each number.
+    """
     from surfer_lab.report.gpu_text import gpu_text, gpus_text
 
     print_line(gpu_text(" ".join(name), width=width()) if name else gpus_text(width=width()))
@@ -174,7 +198,10 @@ def gpus(
 @app.command()
 @speaks_plainly
 def doctor() -> None:
-    """Check this installation: versions, GPU, JupyterLab extension, folders; says what to do about what is missing."""
+    """Check this installation.
+
+    Versions, GPU, JupyterLab extension, folders, a prediction; says what to do about what is missing.
+    """
     from surfer_lab.cli.doctor import findings, text_of_findings
 
     found = findings()
@@ -188,7 +215,10 @@ def doctor() -> None:
 def calibrate(
     cpu: Annotated[bool, typer.Option("--cpu", help="Measure this machine's CPU, where it has no GPU.")] = False,
 ) -> None:
-    """Measure the sustained rates of this machine's GPU, under a minute, and use them from then on."""
+    """Measure this machine's GPU.
+
+    Its sustained rates, in under a minute; predictions for this GPU use them from then on.
+    """
     if importlib.util.find_spec("torch") is None:
         raise OptionError("torch is not installed, and it is what measures", remedy="pip install torch")
     from surfer_lab.cli.calibration_text import calibration_text

@@ -226,7 +226,7 @@ def faster_quantity(speedup: float | None) -> Quantity:
 
 
 def money_text(usd: float) -> str:
-    """USD: cents from a dollar up, three significant digits below, nothing finer than a hundredth of a cent.
+    """USD: cents from a dollar up, three significant digits below, two below a hundredth of a cent.
 
     >>> money_text(2.5), money_text(0.0123), money_text(1234.5), money_text(0)
     ('$2.50', '$0.0123', '$1,234', '$0')
@@ -234,7 +234,7 @@ def money_text(usd: float) -> str:
     if usd == 0:
         return "$0"
     if usd < 0.0001:
-        return "<$0.0001"
+        return f"${significant(usd, 2)}" if usd >= 0.000001 else "<$0.000001"
     if usd >= 1000:
         return f"${usd:,.0f}"
     if usd >= 0.995:

@@ -192,3 +192,9 @@ def test_as_a_process_it_keeps_stdout_clean_and_loads_no_torch(recording):
     assert json.loads(done.stdout)["rows"][0]["gpu"] == "T4"
     assert done.stderr.strip() == "False False"
     assert not re.search(r"\x1b\[", done.stdout)
+
+
+def test_the_version_is_that_of_the_package(run):
+    import surfer_lab
+
+    assert run("--version").stdout.strip() == surfer_lab.__version__
