@@ -170,6 +170,8 @@ def _tensor_table(
     rows: list[tuple[int, int, str, int, int, int]] = []
     row_of_storage: dict[int, int] = {}
     for storage, life in enumerate(stretch.log.storages.lives):
+        if storage in stretch.log.host_numbers:
+            continue
         if life.size_bytes == 0 or life.freed_before_first_op or life.allocated_by >= end:
             continue
         if 0 <= life.freed_after < first:

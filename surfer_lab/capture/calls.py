@@ -36,6 +36,7 @@ class OpKind(NamedTuple):
     name: str  # "aten::add_"
     arguments: tuple[tuple[str, Any], ...]  # name and default, in schema order
     is_metadata: bool
+    gives_list: bool  # one result that is a list of tensors
 
 
 class Described(NamedTuple):
@@ -74,7 +75,8 @@ class Descriptions:
         if kind is None:
             schema = func._schema
             arguments = tuple((argument.name, argument.default_value) for argument in schema.arguments)
-            kind = OpKind(schema.name, arguments, is_metadata(schema.name, schema))
+            gives_list = len(schema.returns) == 1 and "List" in str(schema.returns[0].type)
+            kind = OpKind(schema.name, arguments, is_metadata(schema.name, schema), gives_list)
             self._kinds[func] = kind
         return kind
 
@@ -119,7 +121,7 @@ class Descriptions:
                 dtypes.append(None)
                 printed.append(self._print(value))
         outputs: list[torch.Tensor] = []
-        out_shapes, out_dtypes = self._results(out, outputs)
+        out_shapes, out_dtypes = self._results((out,) if kind.gives_list else out, outputs)
         return Described(
             tuple(shapes), tuple(dtypes), out_shapes, out_dtypes, tuple(printed),
             memory_format_of(inputs[0]) if inputs else MemoryFormat.UNKNOWN, inputs, outputs,

@@ -51,13 +51,13 @@ class CpuRun:
 
     def __init__(
         self, *, reader: Callable[[], StackReader], clock: Callable[[], int],
-        prepare_log: Callable[[OpLog], None] = lambda log: None,
+        prepare_log: Callable[[OpLog], None] = lambda log: None, mode: LoggingMode | None = None,
     ) -> None:  # fmt: skip
         self._new_reader = reader
         self._clock = clock
         self._prepare_log = prepare_log
         self._descriptions = Descriptions()
-        self._mode = LoggingMode(clock=clock)
+        self._mode = LoggingMode(clock=clock) if mode is None else mode
         self._other_modes: list[LoggingMode] = []  # left behind in other threads
         self._segment: _Segment | None = None
         self._cold: dict[StepSource, _Segment] = {}
@@ -80,10 +80,14 @@ class CpuRun:
             self._users_profiler.was_seen = True
         self._open(None, 1, self._clock())
 
-    def finish(self) -> Trace | None:
+    def finish(self, *, origin: TraceOrigin = TraceOrigin.CPU_RUN) -> Trace | None:
         """Stop; the trace of the best stretch recorded, None where no op ran."""
         stretch = self._best_stretch(self._clock())
-        return None if stretch is None else trace_of(stretch, origin=TraceOrigin.CPU_RUN, cell=None)
+        return None if stretch is None else trace_of(stretch, origin=origin, cell=None)
+
+    def finish_quietly(self) -> None:
+        """Stop, whether anything was recorded or not."""
+        self._best_stretch(self._clock())
 
     def _give_way(self) -> None:
         """The segment is lost; the next step's end begins another, if the profiler has stopped by then."""
@@ -236,12 +240,11 @@ class CpuRun:
             log.storages.give_role(gradients, TensorRole.GRADIENT)
             on_gpu = group.get("fused") or group.get("capturable")  # else its step counters stay on the host
             for parameter in parameters:
-                tensors = [
-                    value
-                    for value in optimizer.state.get(parameter, {}).values()
-                    if isinstance(value, torch.Tensor) and (value.dim() or on_gpu)
-                ]
-                log.storages.give_role(tensors, TensorRole.OPTIMIZER_STATE)
+                state = [value for value in optimizer.state.get(parameter, {}).values() if torch.is_tensor(value)]
+                kept_there = [value for value in state if value.dim() or on_gpu]
+                log.storages.give_role(kept_there, TensorRole.OPTIMIZER_STATE)
+                on_host = (value for value in state if not value.dim() and not on_gpu)
+                log.host_numbers.update(log.storages.row_of(value, allocated_by=-1) for value in on_host)
 
     def _spread_twin(self, log: OpLog, end_ns: int) -> None:
         """The twin's ops get equal parts of the time that the real step took, without the twin's own."""

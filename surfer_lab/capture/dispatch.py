@@ -22,7 +22,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from surfer_lab.capture.oplog import OpLog
 
-__all__ = ["LoggingMode", "alone"]
+__all__ = ["LoggingMode", "alone", "modes_set_aside"]
 
 _active: weakref.WeakSet[LoggingMode] = weakref.WeakSet()
 _fork_handler_is_set = False
@@ -126,6 +126,17 @@ def _skip_code(code: CodeType) -> None:
 
 
 _skip_code(LoggingMode.__torch_dispatch__.__code__)
+
+
+@contextmanager
+def modes_set_aside() -> Iterator[None]:
+    """None of this thread's dispatch modes, ours included."""
+    aside = _pop_all()
+    try:
+        yield
+    finally:
+        for mode in aside:
+            _push(mode)
 
 
 @contextmanager

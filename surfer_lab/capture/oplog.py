@@ -13,7 +13,7 @@ from typing import Any, Final, Protocol
 
 import torch
 
-from surfer_lab.capture.calls import Descriptions, OpKind
+from surfer_lab.capture.calls import Described, Descriptions, OpKind
 from surfer_lab.capture.storages import UNKNOWN_STORAGE, StorageWatch
 from surfer_lab.capture.where import CallSite, Place, StackReader
 from surfer_lab.trace.tables import ArgDtypes, ArgShapes, MemoryFormat, Phase, Shape, SpanKind, TensorRole
@@ -131,6 +131,7 @@ class OpLog:
     backward_passes: list[int] = field(default_factory=list)  # graph task ids outside of the optimizer, in order
     optimizer_depth: int = 0
     optimizers: list[int] = field(default_factory=list)  # ids of optimizers that stepped
+    host_numbers: set[int] = field(default_factory=set)  # storages: step counters of optimizers
     suspended: int = 0
     undescribed_count: int = 0
     is_full: bool = False  # MAX_LOGGED_OPS reached: what came after is missing
@@ -202,6 +203,8 @@ class OpLog:
             described.inputs, described.outputs, surely=phase is not Phase.OTHER
         ):
             return
+        if self.optimizer_depth and self._is_hosts(described):
+            return
         first_node = self._node_end
         self._node_end = node_end
         row_of = self.storages.row_of
@@ -237,6 +240,15 @@ class OpLog:
         if not self.suspended and not self._has_ended:
             row = self.storages.known_row(tensor)
             self.made_full.append(MadeFull(len(self.ops), row, Phase.FORWARD, tuple(tensor.shape)))
+
+    def _is_hosts(self, described: Described) -> bool:
+        """Counting an optimizer's steps: on numbers that lie on the host on a GPU machine too."""
+        known_row = self.storages.known_row
+        if not described.inputs or not all(known_row(tensor) in self.host_numbers for tensor in described.inputs):
+            return False
+        self.host_numbers.update(self.storages.row_of(out, allocated_by=-1) for out in described.outputs)
+        self.host_numbers.discard(UNKNOWN_STORAGE)
+        return True
 
     @property
     def _in_call(self) -> bool:
@@ -286,6 +298,8 @@ class OpLog:
         """An op without work: new storages appear, gradients are handed to their parameters."""
         if isinstance(out, torch.Tensor) and (not self.only_device or out.device.type == self.only_device):
             row = self.storages.row_of(out, allocated_by=len(self.ops))
+            if self.optimizer_depth and kind.name == "aten::lift_fresh" and not out.dim():
+                self.host_numbers.add(row)
             if node is not None and kind.name == "aten::detach" and node.name() == _ACCUMULATE:
                 self.made_full.append(MadeFull(len(self.ops), row, Phase.BACKWARD, tuple(out.shape)))
 

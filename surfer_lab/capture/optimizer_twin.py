@@ -33,11 +33,16 @@ def takes_lists_on_gpu(optimizer: Optimizer, args: tuple[Any, ...], kwargs: dict
     for group in optimizer.param_groups:
         if group.get("foreach") is not None or group.get("fused") or group.get("differentiable"):
             return False
-        if any(type(parameter) not in (torch.nn.Parameter, torch.Tensor) for parameter in group["params"]):
+        if not all(_is_native(parameter) for parameter in group["params"]):
             return False
         if any(parameter.grad is not None and parameter.grad.is_sparse for parameter in group["params"]):
             return False
     return not torch.autograd._profiler_enabled()  # type: ignore[attr-defined] # the user's own profile must not show a twin
+
+
+def _is_native(parameter: torch.Tensor) -> bool:
+    """No subclass of the user's; a fake tensor stands for a native one."""
+    return type(parameter) in (torch.nn.Parameter, torch.Tensor) or hasattr(parameter, "fake_device")
 
 
 def step_twin(optimizer: Optimizer, log: OpLog) -> bool:

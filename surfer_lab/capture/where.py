@@ -20,7 +20,7 @@ import torch
 
 from surfer_lab.trace.source_frames import shown_lines
 
-__all__ = ["CallSite", "Label", "ModuleCall", "Place", "StackReader"]
+__all__ = ["CallSite", "Label", "ModuleCall", "Place", "StackReader", "caller", "is_users_file"]
 
 # how a file is named in `Op.source`; None: by its own name
 Label = Callable[[str], "str | None"]
@@ -40,6 +40,7 @@ class Place(IntEnum):
     ZERO_GRAD = 5
     CLIP_GRAD = 6
     GRAD_SCALER = 7
+    OPTIMIZER = 8  # torch.optim's own arithmetic
 
 
 class _Kind(IntEnum):
@@ -73,6 +74,7 @@ _PLACE_BY_FILE: Final = (
     (("torch", "nn", "utils", "clip_grad.py"), Place.CLIP_GRAD),
     (("torch", "amp", "grad_scaler.py"), Place.GRAD_SCALER),
 )
+_OPTIMIZER_FOLDER: Final = ("torch", "optim")
 _PASSING_FILES: Final = (
     ("surfer_lab", "capture", "dispatch.py"),
     ("torch", "_ops.py"),
@@ -214,7 +216,9 @@ class StackReader:
         for tail, named in _PLACE_BY_FILE:
             if parts[-len(tail) :] == tail:
                 place = named
-        kind = _Kind.USER if _is_users(code.co_filename) else _Kind.TORCH
+        if place is Place.ELSEWHERE and parts[-3:-1] == _OPTIMIZER_FOLDER:
+            place = Place.OPTIMIZER
+        kind = _Kind.USER if is_users_file(code.co_filename) else _Kind.TORCH
         if any(parts[-len(tail) :] == tail for tail in _PASSING_FILES):
             kind = _Kind.PASSING
         elif parts[-len(_CHECKPOINT_FILE) :] == _CHECKPOINT_FILE:
@@ -224,6 +228,11 @@ class StackReader:
         self._kept.append(code)
         self._kinds[id(code)] = found = (kind, place)
         return found
+
+    def line_of(self, frame: FrameType, line: int) -> str | None:
+        """File and line of a frame of the user's, None of any other."""
+        filename = frame.f_code.co_filename
+        return f"{self._file(filename)}:{line}" if is_users_file(filename) else None
 
     def _line(self, frame: FrameType) -> str:
         return f"{self._file(frame.f_code.co_filename)}:{frame.f_lineno}"
@@ -256,7 +265,8 @@ _FOREIGN: Final = _foreign_roots()
 _READABLE: Final = str(_PACKAGE / "workloads")  # models written to be read: as good as the user's
 
 
-def _is_users(filename: str) -> bool:
+def is_users_file(filename: str) -> bool:
+    """Is it the user's own code: nothing installed, generated or of this package (but its models)?"""
     if filename.startswith("<") and not filename.startswith("<ipython-input"):
         return False  # <string>, <frozen ...>, generated code
     normal = filename.replace("\\", "/")

@@ -68,6 +68,9 @@ def recurrent_layers(ops: Sequence[LoggedOp], index: int) -> Fold | None:
 _RNN_WORK: Final = frozenset(("aten::mkldnn_rnn_layer", "aten::addmm", "aten::mm", "aten::bmm", "aten::matmul"))
 
 
+_MKLDNN_RESULTS: Final = 3  # output, hidden and cell state
+
+
 def _rnn_input(run: Sequence[LoggedOp], facts: RnnFacts) -> Shape:
     """(positions, batch, features) as the first layer reads it."""
     first = next(part for part in run if part.name in _RNN_WORK)
@@ -92,7 +95,12 @@ def _rnn_results(run: Sequence[LoggedOp]) -> tuple[int, ...]:
     for at, part in enumerate(run):
         for storage in part.input_storages:
             last_reader[storage] = at
-    unread = [s for at, part in enumerate(run) for s in part.output_storages if last_reader.get(s, -1) < at and s >= 0]
+    unread = [
+        storage
+        for at, part in enumerate(run)
+        for storage in part.output_storages[:_MKLDNN_RESULTS]  # the last is its scratch
+        if last_reader.get(storage, -1) < at and storage >= 0
+    ]
     return tuple(dict.fromkeys(unread)) or run[-1].output_storages
 
 

@@ -73,9 +73,9 @@ class CudaRedirect:
             " ran on the CPU instead, for this cell only."
         )
 
-    def start(self, reader: StackReader | None = None) -> None:
-        """Replace, unless there is a GPU."""
-        if torch.cuda.is_available():
+    def start(self, reader: StackReader | None = None, *, always: bool = False) -> None:
+        """Replace, unless there is a GPU, or then too."""
+        if torch.cuda.is_available() and not always:
             return
         _moved.tells = False
         if reader is not None:
