@@ -18,6 +18,7 @@ from surfer_lab.engine.assumptions import assumptions_of
 from surfer_lab.engine.estimate import Method, PredictionSet, StepTimes
 from surfer_lab.engine.item_times import ItemTimes, item_times
 from surfer_lab.engine.modelled_timeline import modelled_timeline
+from surfer_lab.engine.one_stream_step import is_one_stream_step, parts_of_rows
 from surfer_lab.engine.options import EngineOptions, ScalingMethod, scaling_method
 from surfer_lab.engine.recorded_timeline import recorded_timeline
 from surfer_lab.engine.replay import replay
@@ -148,7 +149,12 @@ def _replayed(
     host_scale[0] = scale
     run = replay(timeline, recorded_ns, duration, host_scale=host_scale)
     count = len(ends[0])
-    parts = [parts_of_median_step(run, timeline, windows, work.is_communication, 1 + row) for row in range(1 + count)]
+    if is_one_stream_step(timeline, windows, work.is_communication):
+        parts = list(parts_of_rows(run, windows, slice(1, 2 + count)))
+    else:
+        parts = [
+            parts_of_median_step(run, timeline, windows, work.is_communication, 1 + row) for row in range(1 + count)
+        ]
     steps = np.median(step_durations(run, windows), axis=0)[1:]
     return _Replayed(
         parts=np.array(parts[1:]).reshape(count, len(PARTS)).T,
