@@ -24,7 +24,7 @@ from surfer_lab.engine.recorded_timeline import recorded_timeline
 from surfer_lab.engine.replay import replay
 from surfer_lab.engine.step_times import PARTS, Windows, parts_of_median_step, step_durations, windows_of
 from surfer_lab.engine.timeline import Timeline
-from surfer_lab.engine.whatif.asked import asked, measured_what_if, options_as_run
+from surfer_lab.engine.whatif.asked import asked, host_options, measured_what_if, options_as_run, refusals
 from surfer_lab.engine.work_items import Work, work_of
 from surfer_lab.errors import PredictionError
 from surfer_lab.hardware.gpu import Gpu
@@ -66,12 +66,14 @@ def predict(
         raise PredictionError(
             "the GPU that the trace was recorded on is not known", remedy='name it: --from "V100 SXM2 16GB"'
         )
+    refused = refusals(gpus, options.precision)
     trace, options, told = asked(trace, options)
     as_run = options_as_run(options)
     work = work_of(trace)
     times = item_times(work, origin if measured else None, gpus, as_run)
     if origin is not None and measured:
         times = measured_what_if(times, trace, work, origin, gpus, options)
+        options = host_options(trace, work, options)
     timeline = recorded_timeline(trace) if measured else modelled_timeline(trace, work.items, options.compile)
     steps, own, warnings = _step_times(trace, work, times, timeline, options)
     return PredictionSet(
@@ -87,7 +89,7 @@ def predict(
         steps=steps,
         measured=own,
         assumptions=(*told, *assumptions_of(trace, work, origin if measured else None, gpus, as_run)),
-        warnings=warnings,
+        warnings=(*warnings, *refused),
     )
 
 

@@ -8,16 +8,16 @@ from dataclasses import replace
 from surfer_lab.engine.compilation import CompileMode
 from surfer_lab.engine.item_times import ItemTimes
 from surfer_lab.engine.options import EngineOptions
-from surfer_lab.engine.precision import Precision
+from surfer_lab.engine.precision import Precision, precision_blocker, precision_note
 from surfer_lab.engine.whatif.compile import with_compile
-from surfer_lab.engine.whatif.measured_compile import compiled
+from surfer_lab.engine.whatif.measured_compile import compiled, host_speed_up
 from surfer_lab.engine.whatif.measured_precision import in_precision
 from surfer_lab.engine.whatif.precision import with_precision
 from surfer_lab.engine.work_items import Work
 from surfer_lab.hardware.gpu import Gpu
 from surfer_lab.trace.model import Trace
 
-__all__ = ["asked", "measured_what_if", "options_as_run"]
+__all__ = ["asked", "host_options", "measured_what_if", "options_as_run", "refusals"]
 
 
 def asked(trace: Trace, options: EngineOptions) -> tuple[Trace, EngineOptions, tuple[str, ...]]:
@@ -48,3 +48,16 @@ def measured_what_if(
     if options.compile is not CompileMode.OFF:
         times = compiled(times, trace, work)
     return times
+
+
+def host_options(trace: Trace, work: Work, options: EngineOptions) -> EngineOptions:
+    """The options with the host of a recording as fast as a compiled program's, where that is asked for."""
+    if options.compile is CompileMode.OFF:
+        return options
+    return replace(options, host_factor=options.host_factor * host_speed_up(trace, work, options.compile))
+
+
+def refusals(gpus: Sequence[Gpu], precision: Precision) -> tuple[str, ...]:
+    """What some of the GPUs cannot do of the precision asked for, a sentence each."""
+    found = (precision_blocker(gpu, precision) or precision_note(gpu, precision) for gpu in gpus)
+    return tuple(dict.fromkeys(one for one in found if one is not None))

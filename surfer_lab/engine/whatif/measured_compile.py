@@ -13,13 +13,15 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from surfer_lab.engine.compilation import CompileMode
 from surfer_lab.engine.estimate import Method
+from surfer_lab.engine.host_launches import launch_costs
 from surfer_lab.engine.item_times import ItemTimes
 from surfer_lab.engine.lowering import Fusion, traits
 from surfer_lab.engine.work_items import Work
 from surfer_lab.trace.model import Trace
 
-__all__ = ["chains_of", "compiled"]
+__all__ = ["chains_of", "compiled", "host_speed_up"]
 
 I64 = NDArray[np.int64]
 B = NDArray[np.bool_]
@@ -54,6 +56,19 @@ def compiled(times: ItemTimes, trace: Trace, work: Work) -> ItemTimes:
         high_ns=np.minimum(times.high_ns, times.high_ns * kept * factor),
         method=np.where(inside, np.int8(Method.ROOFLINE), times.method).astype(np.int8),
     )
+
+
+def host_speed_up(trace: Trace, work: Work, mode: CompileMode) -> float:
+    """How much faster the host gets through its launches: fewer of them, each at the cost that the mode has."""
+    if not len(work) or not len(trace.ops):
+        return 1.0
+    chain = chains_of(trace, work)
+    follows = (chain != _NOT_IN_A_CHAIN) & (np.concatenate([[_NOT_IN_A_CHAIN], chain[:-1]]) == chain)
+    phase = np.where(work.items.op >= 0, trace.ops.phase[np.maximum(work.items.op, 0)], 0)
+    one = np.ones(len(work), dtype=np.int64)
+    _, eager = launch_costs(phase, one, CompileMode.OFF)
+    _, compiled_ns = launch_costs(phase[~follows], one[~follows], mode)
+    return float(max(1.0, eager.sum() / max(1.0, compiled_ns.sum())))
 
 
 def chains_of(trace: Trace, work: Work) -> I64:
