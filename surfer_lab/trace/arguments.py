@@ -8,7 +8,8 @@ torch's profiler; what does not parse is not recorded, never an error.
 from __future__ import annotations
 
 import re
-from typing import Any, Final
+from itertools import chain, repeat
+from typing import Annotated, Any, Final, TypeAlias
 
 import msgspec
 
@@ -35,6 +36,8 @@ DTYPE_BY_CPP_TYPE: Final = {
     "c10::Float8_e4m3fn": "float8_e4m3fn", "c10::Float8_e5m2": "float8_e5m2",
     "c10::Float8_e4m3fnuz": "float8_e4m3fnuz", "c10::Float8_e5m2fnuz": "float8_e5m2fnuz",
 }  # fmt: skip
+_Size: TypeAlias = Annotated[int, msgspec.Meta(ge=0, lt=1 << 53)]
+_plain_dims: Final = msgspec.json.Decoder(list[tuple[_Size, ...]])
 _LONGEST_PRINT_BYTES: Final = 1 << 20
 _MOST_ARGUMENTS: Final = 4_096
 _LARGEST_SIZE: Final = 1 << 53
@@ -53,27 +56,33 @@ def parsed_list(printed: bytes) -> list[Any] | None:
     return value if isinstance(value, list) and len(value) <= _MOST_ARGUMENTS else None
 
 
-def input_shapes(dims: list[Any] | None, types: list[Any] | None) -> ArgShapes | None:
-    """The shapes of the arguments; without `types`, [] is taken for no tensor.
-
-    >>> input_shapes([[2, 3], [], [], [[4], [5, 6]]], ["float", "float", "Scalar", "TensorList"])
-    ((2, 3), (), None, ((4,), (5, 6)))
-    >>> input_shapes([[2, 3], []], None), input_shapes(None, None)
-    (((2, 3), None), None)
-    """
-    if dims is None:
-        return None
-    names = (types or [])[: len(dims)]
-    return tuple(map(_argument_shape, dims, [*names, *[None] * (len(dims) - len(names))]))
-
-
-def input_dtypes(names: list[Any] | None) -> ArgDtypes | None:
+def input_dtypes(printed: bytes) -> ArgDtypes | None:
     """Element types by torch's names, None for what is no tensor.
 
-    >>> input_dtypes(["float", "c10::BFloat16", "Scalar", ""])
+    >>> input_dtypes(b'["float","c10::BFloat16","Scalar",""]')
     ('float32', 'bfloat16', None, None)
     """
+    names = parsed_list(printed)
     return None if names is None else tuple(DTYPE_BY_CPP_TYPE.get(n) if isinstance(n, str) else None for n in names)
+
+
+def input_shapes(printed: bytes, dtypes: ArgDtypes | None) -> ArgShapes | None:
+    """The shapes of the arguments; [] is a tensor without dimensions where the argument has a dtype.
+
+    >>> input_shapes(b"[[2,3],[],[],[[4],[5,6]]]", ("float32", "float32", None, None))
+    ((2, 3), (), None, ((4,), (5, 6)))
+    >>> input_shapes(b"[[2,3],[]]", None), input_shapes(b'"damaged"', None)
+    (((2, 3), None), None)
+    """
+    if not printed or len(printed) > _LONGEST_PRINT_BYTES:
+        return None
+    types = chain(dtypes or (), repeat(None))
+    try:
+        sizes = _plain_dims.decode(printed)  # no list of tensors among the arguments: nearly always
+    except UNDECODABLE:
+        items = parsed_list(printed)
+        return None if items is None else tuple(map(_argument_shape, items, types))
+    return tuple([size if size or dtype else None for size, dtype in zip(sizes, types, strict=False)])
 
 
 def argument_values(printed: bytes) -> tuple[str, ...] | None:
@@ -123,15 +132,11 @@ def element_count(shapes: ArgShapes | None) -> int:
     return total
 
 
-def _argument_shape(item: Any, type_name: Any) -> Shape | tuple[Shape, ...] | None:
+def _argument_shape(item: Any, dtype: str | None) -> Shape | tuple[Shape, ...] | None:
     if not isinstance(item, list):
         return None
-    if not item:
-        if not isinstance(type_name, str):
-            return None
-        if type_name == "TensorList":
-            return None  # the tensors of the list were not printed
-        return () if type_name in DTYPE_BY_CPP_TYPE else None
+    if not item:  # also a list of tensors that was not printed
+        return () if dtype else None
     if isinstance(item[0], list):
         shapes = [_shape(part) if isinstance(part, list) else None for part in item]
         return tuple(shape for shape in shapes if shape is not None) if None not in shapes else None

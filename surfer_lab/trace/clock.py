@@ -20,10 +20,11 @@ __all__ = ["LONGEST_US", "exceeds_float", "ns_of_digits", "ns_of_us", "prints_lo
 
 LONGEST_US: Final = 4.0e15  # the year 2096; differences of such times still fit int64 nanoseconds
 _EXACT_BELOW_US: Final = float(1 << 43)
-_LONG_DECIMALS: Final = re.compile(rb'"ts"\s*:\s*-?\d{13,}\.\d*[1-9]')
+_LONG_DECIMALS: Final = re.compile(rb'"ts"\s*:\s*-?(?:\d{14,}|9\d{12}|8[7-9]\d{11})\.\d*[1-9]')
 _LONGEST_PRINT: Final = 24  # characters of a plain number; anything longer is read on its own
 _MOST_WHOLE_DIGITS: Final = 16
 _DECIMALS: Final = 3  # of a microsecond: nanoseconds
+_POWERS: Final = np.array([1, 10, 100, 1000])
 _ZERO, _POINT = ord("0"), ord(".")
 
 
@@ -61,9 +62,11 @@ def ns_of_digits(printed: Sequence[Any]) -> tuple[NDArray[np.int64], NDArray[np.
     (array([1712195495505543123, 2500, 7000, 0]), array([ True, True, True, False]))
     """
     texts = [bytes(text) for text in printed]
-    short = [text if len(text) <= _LONGEST_PRINT else b"" for text in texts]
-    columns = np.array(short, dtype=f"S{_LONGEST_PRINT}").view(np.uint8).reshape(len(texts), _LONGEST_PRINT)
-    ns, plain = _plain_numbers(columns)
+    if max(map(len, texts), default=0) > _LONGEST_PRINT:
+        columns = np.array([text if len(text) <= _LONGEST_PRINT else b"" for text in texts], dtype=f"S{_LONGEST_PRINT}")
+    else:
+        columns = np.array(texts, dtype=f"S{_LONGEST_PRINT}")
+    ns, plain = _plain_numbers(columns.view(np.uint8).reshape(len(texts), _LONGEST_PRINT).T.copy())
     sound = plain & (np.abs(ns) < int(LONGEST_US) * NS_PER_US)
     for row in np.flatnonzero(~plain).tolist():
         ns[row], sound[row] = _any_number(texts[row])
@@ -71,23 +74,26 @@ def ns_of_digits(printed: Sequence[Any]) -> tuple[NDArray[np.int64], NDArray[np.
 
 
 def _plain_numbers(columns: NDArray[np.uint8]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Read "123.456" column by column over all rows; the second result tells the rows that are of that form."""
+    """Read numbers like "123.456" column by column; the second result tells which are of that form.
+
+    `columns` (characters, n): first characters, then second ones, ..., 0 behind a number's end.
+    """
+    width = np.count_nonzero(columns, axis=0)
     is_point = columns == _POINT
     digit = columns - _ZERO  # wraps to large values below "0"
     is_digit = digit <= 9
-    width = np.count_nonzero(columns, axis=1)
-    point = np.where(is_point.any(axis=1), is_point.argmax(axis=1), width)
-    plain = (is_digit | is_point).sum(axis=1) == width
-    plain &= (is_point.sum(axis=1) <= 1) & (point > 0) & (point <= _MOST_WHOLE_DIGITS) & (point != width - 1)
-    ns = np.zeros(len(columns), dtype=np.int64)
-    for column in range(_LONGEST_PRINT):
-        counts = is_digit[:, column] & (column < point + 1 + _DECIMALS)
-        ns = np.where(counts, ns * 10 + digit[:, column], ns)
-    missing = np.clip(_DECIMALS - (width - point - 1), 0, _DECIMALS)
-    ns *= np.array([1, 10, 100, 1000])[np.where(point == width, _DECIMALS, missing)]
-    next_digit = np.minimum(point + 1 + _DECIMALS, _LONGEST_PRINT - 1)
-    after = digit[np.arange(len(columns)), next_digit]
-    ns += (width > point + 1 + _DECIMALS) & (after >= 5) & (after <= 9)
+    points = np.count_nonzero(is_point, axis=0)
+    point = np.where(points > 0, is_point.argmax(axis=0), width)
+    plain = np.count_nonzero(is_digit, axis=0) + points == width
+    plain &= (points <= 1) & (point > 0) & (point <= _MOST_WHOLE_DIGITS) & (point != width - 1)
+    last = point + _DECIMALS  # position of the last digit that counts
+    ns = np.zeros(columns.shape[1], dtype=np.int64)
+    for position in range(int(width.max(initial=0))):
+        ns = np.where(is_digit[position] & (position <= last), ns * 10 + digit[position], ns)
+    missing = np.where(point == width, _DECIMALS, np.clip(last - width + 1, 0, _DECIMALS))
+    ns *= _POWERS[missing]
+    after = digit[np.minimum(last + 1, len(columns) - 1), np.arange(columns.shape[1])]
+    ns += (width > last + 1) & (after >= 5) & (after <= 9)
     return ns, plain
 
 

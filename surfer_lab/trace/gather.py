@@ -173,15 +173,19 @@ class _Block:
             return np.array([pool[repr(e.pid), repr(e.tid)] for e in events], np.int32)
 
     def _raws(self, raws: list[Any]) -> NDArray[np.int32]:
+        if raws.count(NOT_RECORDED) == len(raws):  # often nothing is recorded: saves converting
+            return np.zeros(len(raws), np.int32)
         pool = self._pools.raws
         return np.array([0 if raw is NOT_RECORDED else pool[bytes(raw)] for raw in raws], np.int32)
 
     def _collectives(self, arguments: list[Arguments]) -> NDArray[np.int32]:
+        if [a.group_size for a in arguments].count(-1) == len(arguments):
+            return np.full(len(arguments), -1, np.int32)
         pool = self._pools.collectives
         return np.array(
             [
                 -1
-                if a.collective is None and a.group_size == -1
+                if a.group_size == -1
                 else pool[
                     str(a.collective)[:64], str(a.in_elements), str(a.out_elements), str(a.group_size), str(a.dtype)
                 ]

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surfer_lab.hardware.dtypes import BYTES_BY_DTYPE
-from surfer_lab.trace.arguments import element_count, input_dtypes, input_shapes, parsed_list
+from surfer_lab.trace.arguments import element_count, input_dtypes, input_shapes
 from surfer_lab.trace.categories import COMMUNICATION_KERNEL, EventKind
 from surfer_lab.trace.collectives import collective_of_kernel, recorded_collective, sizes_of
 from surfer_lab.trace.columns import Interned
@@ -220,8 +220,8 @@ def _annotated_sizes(launch: I32, calls: RawCalls, annotations: RawAnnotations, 
 
 
 def _bytes_of(dims: bytes, types: bytes) -> int:
-    names = parsed_list(types)
-    shapes, dtypes = input_shapes(parsed_list(dims), names), input_dtypes(names)
+    dtypes = input_dtypes(types)
+    shapes = input_shapes(dims, dtypes)
     dtype = next((name for name in dtypes or () if name), None)
     count = element_count(shapes)
     size_bytes = count * BYTES_BY_DTYPE.get(dtype or "", 0)

@@ -2,8 +2,9 @@
 
 An interval is inside another one of its thread when it starts before the other ends; that rule, instead of full
 containment, survives writers that round times to microseconds, where a child may seem to end after its parent. An
-interval that starts exactly where another ends is its sibling. Deeper than DEPTH_LIMIT the chain is cut, which bounds
-the time of every look-up; real stacks of ops reach 30, python frames 200.
+interval that starts exactly where another ends is its sibling. A look-up climbs at most DEPTH_LIMIT levels, so that its
+time is bounded;
+real stacks of ops are 30 deep, of python frames 200.
 
 Relies on rows that are sorted by start, then longest first. Returns row indices, -1 = none.
 """
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 __all__ = ["DEPTH_LIMIT", "Nesting", "inherit"]
 
 DEPTH_LIMIT: Final = 512
+_NEVER: Final = 1 << 62
 
 I32 = NDArray[np.int32]
 I64 = NDArray[np.int64]
@@ -43,7 +45,8 @@ class Nesting:
         by_thread = _rows_by_thread(thread)
         parent = np.full(len(start_ns), -1, dtype=np.int32)
         for rows in by_thread.values():
-            parent[rows] = _parents(start_ns[rows].tolist(), end_ns[rows].tolist(), rows.tolist())
+            position = np.array(_parents(start_ns[rows].tolist(), end_ns[rows].tolist()), dtype=np.int64)
+            parent[rows] = np.where(position >= 0, rows[position], -1)
         return cls(parent=parent, _rows_by_thread=by_thread, _start_ns=start_ns, _end_ns=end_ns)
 
     def innermost(self, time_ns: I64, thread: NDArray[Any]) -> I32:
@@ -57,11 +60,14 @@ class Nesting:
             position = np.searchsorted(self._start_ns[rows], times, side="right") - 1
             at = np.where(position >= 0, rows[position], -1).astype(np.int32)
             open_ones = np.flatnonzero(at >= 0)
-            while len(open_ones):  # at most DEPTH_LIMIT rounds
+            for _ in range(DEPTH_LIMIT):
                 over = self._end_ns[at[open_ones]] <= times[open_ones]
                 open_ones = open_ones[over]
                 at[open_ones] = self.parent[at[open_ones]]
                 open_ones = open_ones[at[open_ones] >= 0]
+                if not len(open_ones):
+                    break
+            at[open_ones] = -1
             found[asked] = at
         return found
 
@@ -74,7 +80,7 @@ def inherit(values: NDArray[Any], parent: I32, *, absent: int = -1) -> NDArray[A
     """
     values = values.copy()
     ancestor = parent.copy()
-    for _ in range(DEPTH_LIMIT.bit_length() + 1):
+    for _ in range(len(values).bit_length() + 1):
         asking = np.flatnonzero((values == absent) & (ancestor >= 0))
         if not len(asking):
             break
@@ -89,17 +95,17 @@ def _rows_by_thread(thread: NDArray[Any]) -> dict[int, I64]:
     return dict(zip(keys.tolist(), np.split(order, first[1:]), strict=True)) if len(keys) else {}
 
 
-def _parents(starts: list[int], ends: list[int], rows: list[int]) -> list[int]:
-    """One pass with a stack; a python loop, because each step needs the one before (0.15 us a row)."""
-    parents = []
-    open_rows: list[int] = [-1]
-    open_ends: list[int] = [1 << 62]
-    for start, end, row in zip(starts, ends, rows, strict=True):
-        while open_ends[-1] <= start:
-            open_ends.pop()
-            open_rows.pop()
-        parents.append(open_rows[-1])
-        if len(open_rows) <= DEPTH_LIMIT:
-            open_rows.append(row)
-            open_ends.append(end)
+def _parents(starts: list[int], ends: list[int]) -> list[int]:
+    """The position of each interval's parent. A python loop, because each step needs the one before (0.1 us a row).
+
+    The chain of parents is itself the stack: leaving an interval is going to its parent.
+    """
+    parents: list[int] = []
+    ends = [*ends, _NEVER]  # at index -1: what no interval is inside of never ends
+    innermost = -1
+    for position, start in enumerate(starts):
+        while ends[innermost] <= start:
+            innermost = parents[innermost]
+        parents.append(innermost)
+        innermost = position
     return parents

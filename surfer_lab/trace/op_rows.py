@@ -107,16 +107,16 @@ def _inputs(raw: RawOps, printed: Sequence[bytes]) -> tuple[Interned[Any], Inter
     shapes: list[ArgShapes | None] = []
     dtypes: list[ArgDtypes | None] = []
     layouts: list[MemoryFormat] = []
-    lists: dict[int, list[Any] | None] = {}
-    for rows in zip(*(column[first].tolist() for column in (raw.dims, raw.types, raw.strides)), strict=True):
-        for code in rows:
-            if code not in lists:
-                lists[code] = parsed_list(printed[code])
-        dims, types, strides = (lists[code] for code in rows)
-        shape = input_shapes(dims, types)
+    dtypes_of: dict[int, ArgDtypes | None] = {0: None}
+    for dims, types, stride in zip(
+        *(column[first].tolist() for column in (raw.dims, raw.types, raw.strides)), strict=True
+    ):
+        if types not in dtypes_of:
+            dtypes_of[types] = input_dtypes(printed[types])
+        shape = input_shapes(printed[dims], dtypes_of[types])
         shapes.append(shape)
-        dtypes.append(input_dtypes(types) if shape is not None else None)
-        layouts.append(memory_format(shape, strides))
+        dtypes.append(dtypes_of[types] if shape is not None else None)
+        layouts.append(memory_format(shape, parsed_list(printed[stride])) if stride else MemoryFormat.UNKNOWN)
     layout = np.array(layouts or [MemoryFormat.UNKNOWN], dtype=np.int8)[combination]
     return canonical(combination, shapes), canonical(combination, dtypes), layout
 

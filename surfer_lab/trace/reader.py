@@ -25,7 +25,7 @@ __all__ = ["read", "read_bytes"]
 
 
 def read(path: str | Path, *, progress: Progress | None = None, batch_size: int | None = None) -> Trace:
-    """Read a trace file. `progress(bytes_done, bytes_in_all)` is called about every 2 MB of the file.
+    """Read a trace file. `progress(bytes_done, bytes_in_all)` is called about every MB of the file.
 
     `batch_size`: samples in a recorded step, which no profiler writes down.
     """

@@ -151,8 +151,8 @@ class KernelTable:
     block: I32  # (rows, 3)
     regs_per_thread: I32
     smem_bytes: I64
-    op: I32  # innermost op around the launch
-    host_call: I32  # the launch; -1: a CUDA graph's or a cut trace's
+    op: I32  # innermost op around the launch; -1 for a CUDA graph's: they come from many
+    host_call: I32  # the launch; all kernels of a CUDA graph have its GRAPH_LAUNCH; -1: none in the recording
     size_bytes: I64  # copies, memsets, collectives
     group_size: I32  # ranks of a collective
     collective: Interned[str]  # "allreduce"

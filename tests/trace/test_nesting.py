@@ -76,7 +76,8 @@ def test_absurdly_deep_stacks_are_cut_and_still_answered():
     depth = 4 * DEPTH_LIMIT
     start, end = np.arange(depth), np.arange(2 * depth, depth, -1)
     nesting = Nesting.of(start, end, np.zeros(depth, int))
-    assert nesting.innermost(np.array([depth]), np.zeros(1, int))[0] >= DEPTH_LIMIT - 1
+    assert nesting.innermost(np.array([depth]), np.zeros(1, int))[0] == depth - 1
+    assert nesting.innermost(np.array([2 * depth - 1]), np.zeros(1, int))[0] == -1, "climbs no further than the limit"
     assert inherit(np.where(np.arange(depth) == 0, 7, -1), nesting.parent).tolist() == [7] * depth
 
 

@@ -85,10 +85,10 @@ def _scalars(draft: Draft) -> set[int]:
 
 def _drop_casts(draft: Draft) -> None:
     """Take out copies from float to float whose result is another storage; readers get the source."""
-    written_again = _written_in_place(draft)
+    writes, last_use = _writes_and_last_uses(draft)
     stands_for: dict[int, int] = {}
     kept: list[OpRow] = []
-    for row in draft.rows:
+    for at, row in enumerate(draft.rows):
         for use in (*row.reads, *row.writes):
             use.storage = _followed(stands_for, use.storage)
         if not _is_float_cast(row) or len(row.reads) > 1 or len(row.writes) > 1:
@@ -97,10 +97,12 @@ def _drop_casts(draft: Draft) -> None:
         if not row.reads or not row.writes:
             continue  # a cast whose tensors nobody saw
         source, result = row.reads[0].storage, row.writes[0].storage
-        if source == result or source in written_again or result in written_again:
+        changes_meanwhile = any(at < written <= last_use[result] for written in writes.get(source, ()))
+        if source == result or changes_meanwhile or any(written > at for written in writes.get(result, ())):
             kept.append(row)
             continue
         stands_for[result] = source
+        last_use[source] = max(last_use[source], last_use[result])
         _take_over(draft, source, result)
     _relink(kept)
     draft.rows = kept
@@ -124,17 +126,17 @@ def _take_over(draft: Draft, source: int, result: int) -> None:
         new.role = old.role
 
 
-def _written_in_place(draft: Draft) -> set[int]:
-    """Storages that an op both reads and writes, or that two ops write."""
-    found: set[int] = set()
-    written: set[int] = set()
-    for row in draft.rows:
-        read = {use.storage for use in row.reads}
+def _writes_and_last_uses(draft: Draft) -> tuple[dict[int, list[int]], dict[int, int]]:
+    """Rows that write each storage, and the last row that uses it."""
+    writes: dict[int, list[int]] = {}
+    last_use: dict[int, int] = {}
+    for at, row in enumerate(draft.rows):
+        for use in row.reads:
+            last_use[use.storage] = at
         for use in row.writes:
-            if use.storage in read or use.storage in written:
-                found.add(use.storage)
-            written.add(use.storage)
-    return found
+            last_use[use.storage] = at
+            writes.setdefault(use.storage, []).append(at)
+    return writes, last_use
 
 
 def _followed(stands_for: dict[int, int], storage: int) -> int:
