@@ -26,8 +26,8 @@ class PlainEvent(msgspec.Struct):
     dur: float = 0.0
 
 
-class PlainFile(msgspec.Struct):
-    traceEvents: list[PlainEvent]
+class PlainFile(msgspec.Struct, rename={"events": "traceEvents"}):
+    events: list[PlainEvent]
 
 
 @pytest.fixture(scope="session")
@@ -77,7 +77,7 @@ def test_the_step_is_the_median_of_the_files_own_marks(traces, index, traces_dir
         file = msgspec.json.decode(gzip.decompress((traces_dir / row["file"]).read_bytes()), type=PlainFile)
         marks = [
             event.dur * 1000
-            for event in file.traceEvents
+            for event in file.events
             if event.name.startswith("ProfilerStep#") and event.cat != "gpu_user_annotation"
         ]
         assert len(marks) == int(row["profiler_steps"]), row["file"]
