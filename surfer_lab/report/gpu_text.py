@@ -10,7 +10,8 @@ from surfer_lab.hardware.dtypes import RateClass
 from surfer_lab.hardware.gpu import Gpu, Rate, RateOrigin
 from surfer_lab.planner.pricing import PriceList, load_prices
 from surfer_lab.units import BYTES_PER_GB, BYTES_PER_MB, FLOPS_PER_TFLOPS, HZ_PER_MHZ
-from surfer_lab.view.wording import UNKNOWN, money_text, price_text, significant
+from surfer_lab.view.money_words import money_text, price_text
+from surfer_lab.view.wording import UNKNOWN, significant
 
 __all__ = ["gpu_text", "gpus_text"]
 

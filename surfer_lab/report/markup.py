@@ -10,7 +10,7 @@ import html
 import json
 from collections.abc import Iterable
 
-__all__ = ["Markup", "embedded_json", "join", "tag", "verbatim"]
+__all__ = ["Markup", "embedded_json", "join", "name_markup", "tag", "verbatim"]
 
 _VOID = frozenset({"br", "hr", "meta", "input"})
 
@@ -53,6 +53,11 @@ def tag(name: str, /, *children: Child, **attributes: str | bool | None) -> Mark
         written.append(f" {attribute}" if value is True else f' {attribute}="{html.escape(str(value), quote=True)}"')
     opening = f"<{name}{''.join(written)}>"
     return Markup(opening if name in _VOID else f"{opening}{join(children)}</{name}>")
+
+
+def name_markup(name: str) -> Markup:
+    """A name that may run right to left, kept from turning what stands beside it."""
+    return tag("bdi", name, class_="s-name")
 
 
 def verbatim(own_text: str) -> Markup:

@@ -13,23 +13,23 @@ import numpy as np
 
 from surfer_lab.engine.estimate import Limit, Method, PredictionSet
 from surfer_lab.planner.advice import Diagnosis, bound_on, diagnose, host_time_is_inflated
-from surfer_lab.planner.operations import OperationGroups, by_family, by_operation, by_phase
+from surfer_lab.planner.operations import by_family, by_operation, by_phase
 from surfer_lab.planner.outcome import Outcome
 from surfer_lab.planner.ranking import cheapest, equally_fast, fastest, shortlist
 from surfer_lab.trace.model import TraceOrigin
-from surfer_lab.units import NS_PER_MS, NS_PER_S
+from surfer_lab.units import NS_PER_S
 from surfer_lab.view.figures import cost_figure, partition_figure, parts_list, range_figure
 from surfer_lab.view.model import (
     VIEW_SCHEMA_VERSION,
     Choice,
     Figure,
     GpuRow,
-    GroupRow,
     Here,
-    OperationRow,
     Role,
     ViewModel,
 )
+from surfer_lab.view.money_words import hourly_quantity, money_quantity, price_text, prices_text
+from surfer_lab.view.operation_rows import group_rows, operation_rows
 from surfer_lab.view.sentences import (
     bound_words,
     device_name,
@@ -44,20 +44,14 @@ from surfer_lab.view.wording import (
     LIMIT_WORDS,
     METHOD_WORDS,
     PART_WORDS,
-    PHASE_WORDS,
     VERDICT_OF,
     TimeUnit,
     bytes_quantity,
     duration_text,
     faster_quantity,
-    hourly_quantity,
     long_time_quantity,
     methods_text,
-    money_quantity,
     name_text,
-    percent_text,
-    price_text,
-    prices_text,
     rate_quantity,
     rounded,
     time_quantity,
@@ -66,8 +60,6 @@ from surfer_lab.view.wording import (
 
 __all__ = ["view_of"]
 
-OPERATIONS_SHOWN: Final = 10
-GROUPS_SHOWN: Final = 8
 RANGE_NOTE: Final = (
     "A range is where the time is expected with 80 % confidence, from the errors of each method on cases that it had "
     "not seen; it is wider where less is known of a GPU or of the work."
@@ -110,9 +102,9 @@ def view_of(
         shows_all=shows_all,
         focus=focused,
         shows_busy=shows_busy,
-        operations=_operation_rows(operations, order, focus_index),
-        families=_group_rows(by_family(prediction, lead=focus_index), focus_index),
-        phases=_group_rows(by_phase(prediction, lead=focus_index), focus_index),
+        operations=operation_rows(operations, order, focus_index),
+        families=group_rows(by_family(prediction, lead=focus_index), focus_index),
+        phases=group_rows(by_phase(prediction, lead=focus_index), focus_index),
         figures=_figures(prediction, ordered, chosen, here, here_ns, unit),
         part_labels=list(PART_WORDS.values()),
         limit_labels=[LIMIT_WORDS[limit] for limit in Limit],
@@ -254,82 +246,6 @@ def _gpu_row(prediction: PredictionSet, outcome: Outcome, index: int, unit: Time
         methods={METHOD_WORDS[method]: rounded(share, 4) for method, share in outcome.share_by_method.items()},
         methods_text=methods_text(outcome.share_by_method),
     )
-
-
-def _operation_rows(groups: OperationGroups, order: Sequence[int], lead: int) -> list[OperationRow]:
-    """The costliest groups, and one row for all the rest, so that the shares sum to 1."""
-    shown = range(min(OPERATIONS_SHOWN, len(groups)))
-    rows = [_operation_row(groups, [group], order, lead, groups.name[group]) for group in shown]
-    rest = list(range(len(shown), len(groups)))
-    if rest:
-        rows.append(_operation_row(groups, rest, order, lead, f"all other operations ({len(rest):,} kinds)"))
-    return rows
-
-
-def _operation_row(
-    groups: OperationGroups, members: Sequence[int], order: Sequence[int], lead_gpu: int, name: str
-) -> OperationRow:
-    only = members[0] if len(members) == 1 else None
-    here_ns = float(groups.origin_ns[members].sum())
-    lead = groups.origin_ns if np.isfinite(here_ns) else groups.duration_ns[lead_gpu]
-    total = float(lead.sum())
-    share = float(lead[members].sum()) / total if total > 0 else 0.0
-    duration, low, high = (
-        table[:, members].sum(axis=1)[order] for table in (groups.duration_ns, groups.low_ns, groups.high_ns)
-    )
-    unit = time_unit(duration.tolist())
-    on = [
-        time_quantity(float(t), low_ns=float(a), high_ns=float(b), unit=unit)
-        for t, a, b in zip(duration, low, high, strict=True)
-    ]
-    heaviest = groups.duration_ns[:, members].argmax(axis=1)
-    launches = float(groups.launches_per_step[members].sum())
-    source = ""
-    if only is not None and groups.source[only]:
-        more = groups.source_count[only] - 1
-        source = name_text(groups.source[only] or "") + (f" (+{more} more)" if more > 0 else "")
-    return OperationRow(
-        name=name_text(name),
-        phase=PHASE_WORDS[groups.phase[only]] if only is not None else "",
-        launches_text=f"{launches:,.0f}" if launches >= 0.5 else "<1",
-        here=time_quantity(here_ns if np.isfinite(here_ns) else None),
-        share=rounded(share, 4),
-        share_text=percent_text(share),
-        on_ms=[rounded(float(value) / NS_PER_MS, 4) for value in duration],
-        on_text=[quantity.text for quantity in on],
-        on_range=[quantity.range_text for quantity in on],
-        on_share_text=[percent_text(float(value)) for value in groups.share[:, members].sum(axis=1)[order]],
-        on_limit=[int(groups.limited_by[index, members[heaviest[index]]]) for index in order],
-        on_method=[int(groups.method[index, members[heaviest[index]]]) for index in order],
-        source=source,
-        module=name_text(groups.module[only] or "") if only is not None else "",
-        note=_unscaled_note(groups, members),
-    )
-
-
-def _unscaled_note(groups: OperationGroups, members: Sequence[int]) -> str:
-    reasons = dict.fromkeys(groups.unscaled_reason[member] for member in members if groups.unscaled_reason[member])
-    return "not scaled: " + "; ".join(name_text(str(reason)) for reason in list(reasons)[:2]) if reasons else ""
-
-
-def _group_rows(groups: OperationGroups, gpu_index: int) -> list[GroupRow]:
-    """Shares of the GPU time: as recorded, else on the GPU shown first."""
-    measured = bool(np.isfinite(groups.origin_ns).all()) and float(groups.origin_ns.sum()) > 0
-    values = groups.origin_ns / groups.origin_ns.sum() if measured else groups.share[gpu_index]
-    rows = [
-        GroupRow(
-            label=name_text(groups.name[group]),
-            share=rounded(float(values[group]), 4),
-            text=percent_text(float(values[group])),
-        )
-        for group in np.argsort(-values, kind="stable").tolist()
-        if values[group] > 0
-    ]
-    head, rest = rows[:GROUPS_SHOWN], rows[GROUPS_SHOWN:]
-    if rest:
-        share = sum(row.share for row in rest)
-        head.append(GroupRow(label=f"{len(rest)} others", share=rounded(share, 4), text=percent_text(share)))
-    return head
 
 
 def _figures(

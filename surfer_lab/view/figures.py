@@ -23,11 +23,11 @@ from surfer_lab.view.model import (
     ScatterPoint,
     TableTwin,
 )
+from surfer_lab.view.money_words import money_text
 from surfer_lab.view.wording import (
     PART_WORDS,
     TimeUnit,
     duration_text,
-    money_text,
     percent_text,
     rounded,
     time_quantity,

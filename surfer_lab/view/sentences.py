@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from surfer_lab.engine.estimate import PredictionSet
-from surfer_lab.planner.advice import Bound, Diagnosis, Remedy, RemedyKind
+from surfer_lab.planner.advice import Bound, Diagnosis
 from surfer_lab.planner.memory import Fit
 from surfer_lab.planner.memory_need import MemoryNeed
 from surfer_lab.planner.outcome import Outcome
@@ -18,13 +18,14 @@ from surfer_lab.planner.ranking import cheapest, equally_fast
 from surfer_lab.planner.whole_cell import rest_of_cell_ns
 from surfer_lab.trace.model import Trace, TraceOrigin
 from surfer_lab.trace.tables import Phase, StepSource
+from surfer_lab.view.advice_words import advice_sentence
 from surfer_lab.view.model import Role, Sentence
+from surfer_lab.view.money_words import money_text
 from surfer_lab.view.wording import (
     BOUND_WORDS,
     bytes_quantity,
     duration_text,
     faster_quantity,
-    money_text,
     name_text,
     percent_text,
     time_quantity,
@@ -113,7 +114,7 @@ def sentences(
         _fastest(prediction, outcomes, is_inflated=diagnosis.host_is_inflated),
         _cheapest(outcomes),
         _memory(outcomes),
-        _advice(diagnosis),
+        advice_sentence(diagnosis),
         _cell(prediction, outcomes),
     ]
     return [sentence for sentence in found if sentence is not None]
@@ -243,52 +244,6 @@ def _memory(outcomes: Sequence[Outcome]) -> Sentence | None:
     if tight:
         text += f", tight on {tight:,} of them"
     return Sentence(role=Role.MEMORY, label="Memory", text=text + ".")
-
-
-def _advice(diagnosis: Diagnosis) -> Sentence | None:
-    if not diagnosis.remedies:
-        return None
-    first, *others = diagnosis.remedies
-    if first.kind is not RemedyKind.MEASURE_WITHOUT_PROFILER:
-        return Sentence(role=Role.ADVICE, label="Would help most", text=_remedy_text(first, diagnosis))
-    text = _remedy_text(first, diagnosis)
-    on_gpu = next((remedy for remedy in others if remedy.share_fraction is not None), None)
-    if on_gpu is not None:
-        text += f" For the GPU's own part: {_remedy_text(on_gpu, diagnosis)}"
-    return Sentence(role=Role.ADVICE, label="Do next", text=text)
-
-
-def _remedy_text(remedy: Remedy, diagnosis: Diagnosis) -> str:
-    saved = remedy.saves_at_most_ns
-    gain = ""
-    if saved is not None:
-        gain = f"up to {duration_text(saved)} ({percent_text(saved / diagnosis.parts.step_ns)}) a step"
-    share = percent_text(remedy.share_fraction) if remedy.share_fraction is not None else ""
-    return {
-        RemedyKind.MEASURE_WITHOUT_PROFILER: (
-            "measure the step without the profiler (run the loop under %%predict, or time a plain run): this trace "
-            "alone cannot tell how late the launches really are."
-        ),
-        RemedyKind.FEWER_LAUNCHES: f"fewer, larger launches (larger batch, torch.compile, CUDA graphs): saves {gain}.",
-        RemedyKind.FEED_FASTER: (
-            f"feeding data faster (more loader workers, pinned memory, cheaper decoding): saves {gain}."
-        ),
-        RemedyKind.SYNCHRONIZE_LESS: (
-            f"waiting less for the GPU inside the loop (.item(), .cpu(), printed losses): saves {gain}."
-        ),
-        RemedyKind.OVERLAP_COMMUNICATION: (
-            f"overlapping communication with the backward pass, or a faster link: saves {gain}."
-        ),
-        RemedyKind.TENSOR_CORES: (
-            f"tensor cores (torch.autocast): {share} of the GPU time is matrix work in plain fp32."
-        ),
-        RemedyKind.FUSE: (
-            f"moving fewer bytes (torch.compile fuses element-wise operations; smaller dtypes): {share} of the GPU "
-            "time is limited by memory bandwidth."
-        ),
-        RemedyKind.LARGER_BATCH: f"a larger batch: {share} of the GPU time goes to kernels too small to fill the GPU.",
-        RemedyKind.FASTER_GPU: "a faster GPU: the step is GPU work throughout.",
-    }[remedy.kind]
 
 
 def _cell(prediction: PredictionSet, outcomes: Sequence[Outcome]) -> Sentence | None:

@@ -12,6 +12,7 @@ from surfer_lab.engine.estimate import Limit, Method
 from surfer_lab.planner.advice import Bound
 from surfer_lab.planner.memory import Fit
 from surfer_lab.trace.tables import Phase
+from surfer_lab.view.money_words import money_quantity, price_text, prices_text
 from surfer_lab.view.wording import (
     BOUND_WORDS,
     LIMIT_WORDS,
@@ -22,7 +23,6 @@ from surfer_lab.view.wording import (
     duration_text,
     faster_quantity,
     methods_text,
-    money_quantity,
     name_text,
     percent_text,
     significant,
@@ -121,8 +121,6 @@ def test_a_name_keeps_to_its_line_and_cannot_steer_a_terminal_or_turn_the_text(n
 
 
 def test_a_price_says_what_it_rests_on():
-    from surfer_lab.view.wording import price_text, prices_text
-
     assert price_text(price(2.0)) == "one offer, provider, on demand, 2025-08-01"
     assert price_text(price(2.0, multiple=8)).endswith("rented out only 8 at once, all paid ($2.00 each)")
     assert "1 of 2 GPUs have no known offer" in prices_text([price(2.0), None])

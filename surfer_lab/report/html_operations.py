@@ -1,0 +1,127 @@
+"""How do the costliest operations look in HTML? On the GPU shown first; the script puts another one's numbers in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from surfer_lab.report.markup import Child, Markup, embedded_json, name_markup, tag
+from surfer_lab.report.svg import share_svg
+from surfer_lab.view.model import GroupRow, OperationRow, ViewModel
+
+__all__ = ["operation_tables"]
+
+
+def operation_tables(view: ViewModel) -> list[Child]:
+    """Heading, choice of the GPU, the table, how it was predicted, and the shares by phase and kind."""
+    if not view.operations:
+        return []
+    names = [row.gpu for row in view.rows]
+    focus = names.index(view.focus) if view.focus in names else 0
+    measured = any(row.here.value is not None for row in view.operations)
+    columns = [
+        tag("th", "Operation", scope="col", class_="s-left"),
+        tag("th", "Phase", scope="col", class_="s-left"),
+        tag("th", "Launches", scope="col", class_="s-wide"),
+        tag("th", "Here", tag("span", "a step", class_="s-sub"), scope="col") if measured else None,
+        tag("th", "Share here" if measured else "Share", scope="col", class_="s-left"),
+        tag(
+            "th",
+            "On ",
+            tag("bdi", names[focus], class_="s-there-name"),
+            tag("span", "with range", class_="s-sub"),
+            scope="col",
+        ),
+        tag("th", "Share there", scope="col", class_="s-wide") if measured else None,
+        tag("th", "Limited by", scope="col", class_="s-left"),
+        tag("th", "Predicted by", scope="col", class_="s-left"),
+    ]
+    table = tag(
+        "table",
+        tag("caption", "The costliest operations of one step: GPU time here and on the GPU chosen."),
+        tag("thead", tag("tr", *columns)),
+        tag("tbody", *(_operation_row(view, row, focus, measured=measured) for row in view.operations)),
+        class_="s-operations",
+    )
+    options = [tag("option", name, value=str(index), selected=index == focus) for index, name in enumerate(names)]
+    data = {
+        "gpus": names,
+        "limits": view.limit_labels,
+        "methods": view.method_labels,
+        "coverage": [row.methods_text for row in view.rows],
+        "operations": [
+            {
+                "text": row.on_text,
+                "range": row.on_range,
+                "share": row.on_share_text,
+                "limit": row.on_limit,
+                "method": row.on_method,
+            }
+            for row in view.operations
+        ],
+    }
+    return [
+        tag("h2", "Where the GPU time goes"),
+        tag(
+            "div",
+            tag("label", "On ", tag("select", *options, class_="s-on", aria_label="GPU of this table")),
+            class_="s-controls",
+            hidden=True,
+        ),
+        tag("div", table, class_="s-scroll", role="region", tabindex="0", aria_label="Operations"),
+        tag(
+            "p",
+            "How the GPU time on ",
+            tag("bdi", names[focus], class_="s-there-name"),
+            " was predicted: ",
+            tag("span", view.rows[focus].methods_text, class_="s-coverage"),
+            ".",
+            class_="s-note",
+        ),
+        tag("div", _groups("By phase", view.phases), _groups("By kind of work", view.families), class_="s-two"),
+        tag("script", embedded_json(data), type="application/json", class_="s-data"),
+    ]
+
+
+def _operation_row(view: ViewModel, row: OperationRow, focus: int, *, measured: bool) -> Markup:
+    where = " · ".join(filter(None, (row.source, row.module, row.note)))
+    return tag(
+        "tr",
+        tag(
+            "th",
+            name_markup(row.name),
+            tag("span", name_markup(where), class_="s-sub") if where else None,
+            scope="row",
+            class_="s-left s-wrap",
+        ),
+        tag("td", row.phase, class_="s-left"),
+        tag("td", row.launches_text, class_="s-wide"),
+        tag("td", row.here.text) if measured else None,
+        tag("td", share_svg(row.share), row.share_text, class_="s-left"),
+        tag(
+            "td",
+            tag("span", row.on_text[focus], class_="s-there-time"),
+            tag("span", row.on_range[focus], class_="s-sub s-there-range"),
+            class_="s-strong",
+        ),
+        tag("td", row.on_share_text[focus], class_="s-wide s-there-share") if measured else None,
+        tag("td", view.limit_labels[row.on_limit[focus]], class_="s-left s-there-limit"),
+        tag("td", view.method_labels[row.on_method[focus]], class_="s-left s-there-method"),
+    )
+
+
+def _groups(title: str, rows: Sequence[GroupRow]) -> Markup:
+    return tag(
+        "table",
+        tag("caption", f"{title}, share of GPU time"),
+        tag(
+            "tbody",
+            *(
+                tag(
+                    "tr",
+                    tag("th", name_markup(row.label), scope="row", class_="s-left"),
+                    tag("td", share_svg(row.share), row.text),
+                )
+                for row in rows
+            ),
+        ),
+    )
