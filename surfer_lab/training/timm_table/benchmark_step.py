@@ -7,7 +7,6 @@ cache at their first call is cached. Which precision a row was measured in is no
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -17,12 +16,12 @@ import torch
 
 from surfer_lab.capture.assemble import Stretch, trace_of
 from surfer_lab.capture.calls import Descriptions
-from surfer_lab.capture.dispatch import LoggingMode
 from surfer_lab.capture.oplog import OpLog
 from surfer_lab.capture.where import StackReader
 from surfer_lab.planner.batch import PRIME_BATCH
 from surfer_lab.trace.model import Trace, TraceOrigin
 from surfer_lab.trace.tables import StepSource, TensorRole
+from surfer_lab.training.timm_table.quick_shapes import QuickMode
 
 __all__ = ["capture_inference", "capture_training", "warm_up"]
 
@@ -85,9 +84,8 @@ class _Recording:
     """Logs what is dispatched inside; `trace` afterwards."""
 
     def __init__(self, module: torch.nn.Module) -> None:
-        self._mode = LoggingMode()
-        self._log = OpLog(StackReader(), _DESCRIPTIONS, time.perf_counter_ns())
-        self._end_ns = self._log.start_ns
+        self._mode = QuickMode()
+        self._log = OpLog(StackReader(), _DESCRIPTIONS, 0)
         self.give_role(list(module.parameters()), TensorRole.PARAMETER)
         self.give_role(list(module.buffers()), TensorRole.BUFFER)
 
@@ -100,8 +98,7 @@ class _Recording:
 
     def __exit__(self, *_: object) -> None:
         self._mode.remove()
-        self._end_ns = time.perf_counter_ns()
-        self._log.end(self._end_ns)
+        self._log.end(0)
 
     @contextmanager
     def optimizer_step(self) -> Iterator[None]:
@@ -115,10 +112,10 @@ class _Recording:
     def trace(self, batch_size: int) -> Trace:
         log = self._log
         stretch = Stretch(
-            log=log, first_op=0, end_op=len(log.ops), start_ns=log.start_ns, end_ns=self._end_ns, number=1,
+            log=log, first_op=0, end_op=len(log.ops), start_ns=log.start_ns, end_ns=0, number=1,
             source=StepSource.OPTIMIZER if log.backward_passes else StepSource.MODULE_CALL,
         )  # fmt: skip
-        return _without_times(trace_of(stretch, origin=TraceOrigin.SYMBOLIC, cell=None), batch_size)
+        return _reproducible(trace_of(stretch, origin=TraceOrigin.SYMBOLIC, cell=None), batch_size)
 
 
 def _lay_out(module: torch.nn.Module, layout: str) -> None:
@@ -131,14 +128,9 @@ def _images(batch_size: int, img_size: int, layout: str) -> torch.Tensor:
     return images.contiguous(memory_format=torch.channels_last) if layout == "NHWC" else images
 
 
-def _without_times(trace: Trace, batch_size: int) -> Trace:
-    """The host's times of a capture say nothing of a GPU, and would make equal captures differ."""
-    ops, spans, steps = trace.ops, trace.spans, trace.steps
-    return replace(
-        trace,
-        ops=replace(ops, start_ns=np.zeros_like(ops.start_ns), duration_ns=np.zeros_like(ops.duration_ns)),
-        spans=replace(spans, start_ns=np.zeros_like(spans.start_ns), duration_ns=np.zeros_like(spans.duration_ns)),
-        steps=replace(steps, end_ns=np.zeros_like(steps.end_ns)),
-        wall_ns=0,
-        batch_size=batch_size,
-    )
+def _reproducible(trace: Trace, batch_size: int) -> Trace:
+    """Autograd numbers its nodes on and on through a process: here from the step's first."""
+    sequence = trace.ops.sequence
+    first = int(sequence[sequence >= 0].min(initial=np.iinfo(np.int64).max))
+    renumbered = np.where(sequence >= 0, sequence - first, sequence)
+    return replace(trace, ops=replace(trace.ops, sequence=renumbered), batch_size=batch_size)
