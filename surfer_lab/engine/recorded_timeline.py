@@ -108,6 +108,7 @@ def recorded_timeline(trace: Trace) -> Timeline:
         record_count=len(records),
         block_count=int(blocking.sum()) + len(blocks),
         ignored_wait_count=int((~used).sum()),
+        host_is_known=bool((kernels.host_call >= 0).any()) or not len(kernels),
     )
 
 
@@ -175,16 +176,17 @@ def _kernel_batch(kernels: KernelTable, calls: HostCallTable, slot: I64, blockin
     follows = np.zeros(len(kernels), dtype=bool)
     gap = np.zeros(len(kernels))
     previous = -1
+    no_launches = not launched.any()  # then only the recorded start tells which step a kernel belongs to
     for row in np.argsort(slot, kind="stable").tolist():
         if previous < 0 or slots[previous] != slots[row]:
-            if not has_launch[row]:
+            if not has_launch[row] and not no_launches:
                 keys[row] = -np.inf  # launched before the trace began: ahead of every wait in it
         else:
             before = (keys[previous], orders[previous])
             if not has_launch[row] or (graph[row] and orders[previous] == orders[row]):
                 follows[row] = True
                 gap[row] = max(0.0, start[row] - ended[previous])
-                keys[row], orders[row] = before
+                keys[row], orders[row] = (max(before[0], keys[row]), orders[row]) if no_launches else before
             else:
                 keys[row], orders[row] = max(before, (keys[row], orders[row]))
                 if graph[row]:

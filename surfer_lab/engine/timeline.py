@@ -136,11 +136,17 @@ def ordered(
     record_count: int,
     block_count: int,
     ignored_wait_count: int = 0,
+    host_is_known: bool = True,
 ) -> Timeline:
-    """Put batches and marks in host order; a mark comes after the calls that returned at its time."""
+    """Put batches and marks in host order; a mark comes after the calls that returned at its time.
+
+    Where no launch was recorded, nothing tells how fast the host is (`host_is_known` False): a mark then holds nothing
+    up, and stands only between the kernels that it was recorded between.
+    """
     last = max((int(batch.order.max(initial=0)) for batch in batches), default=0) + 1
+    host_ns = marks.time_ns if host_is_known else np.zeros(len(marks))
     at_marks = EventBatch(
-        code=EventCode.MARK, subject=np.arange(len(marks)), begin_ns=marks.time_ns, end_ns=marks.time_ns,
+        code=EventCode.MARK, subject=np.arange(len(marks)), begin_ns=host_ns, end_ns=host_ns, key_ns=marks.time_ns,
         order=np.full(len(marks), last),
     )  # fmt: skip
     batches = [*batches, at_marks]

@@ -361,6 +361,21 @@ def test_loader_waits_of_a_cpu_run_are_kept() -> None:
     assert any("data loader" in sentence for sentence in said.assumptions)
 
 
+def test_steps_follow_their_kernels_where_no_launch_was_recorded() -> None:
+    made = HandMade()
+    for step in range(3):
+        begin = 1_000.0 * step
+        for number in range(9):
+            made.kernel(begin + 105 * number + 10, 100)
+        made.step(begin, begin + 1_000)
+    said = predict(made.trace(), [ORIGIN, TWICE, gpu("half", bandwidth=5e11, rate=5e12)], origin=ORIGIN)
+    same, faster, slower = said.steps.step_ns / US
+    assert same == pytest.approx(1_000)
+    assert 450 < faster < 800
+    assert slower > 1_300
+    assert np.allclose(parts(said.steps).sum(axis=0), said.steps.step_ns)
+
+
 def test_shapes_alone_are_one_step() -> None:
     made = HandMade(origin=TraceOrigin.SYMBOLIC)
     for _ in range(20):
