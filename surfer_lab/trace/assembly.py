@@ -48,7 +48,7 @@ def assemble(raw: RawTrace, *, name: str, batch_size: int | None) -> Trace:
     other_process_count = keep_one_process(raw, threads)
     if not len(raw.kernels):
         raise _without_gpu_work(raw, name)
-    names, printed = raw.pools.name_list(), list(raw.pools.raws)
+    names, printed = raw.pools.shown_names, list(raw.pools.raws)
     name_ranks, raw_ranks = ranks(names), ranks(printed)
     raw.ops, raw.annotations = annotations_among_ops(raw.ops, raw.annotations, names)
     wall_ns = _begin_at_zero(raw, names)
@@ -154,11 +154,9 @@ def _begin_at_zero(raw: RawTrace, names: list[str]) -> int:
 
 
 def _texts_that_tell(raw: RawTrace) -> list[str]:
-    """Names of frames and printed lists: where paths of the recorder's machine stand, each once."""
-    frames = np.flatnonzero(np.bincount(raw.python.name, minlength=1)).tolist()
-    names = raw.pools.name_list()
-    stacks = [text.decode("utf-8", errors="replace") for text in raw.pools.raws if b"/" in text or b"\\" in text]
-    return [names[code] for code in frames] + stacks
+    """Names and printed lists, each once: where paths of the recorder's machine may stand."""
+    prints = [text.decode("utf-8", errors="replace") for text in raw.pools.raws if b"/" in text or b"\\" in text]
+    return [*raw.pools.names, *prints]
 
 
 def _no_tensors() -> TensorTable:

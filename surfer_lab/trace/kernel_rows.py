@@ -80,7 +80,7 @@ def kernel_table(
     world_size: int,
 ) -> KernelTable:
     """Build from ordered kernels whose `launch` (kernels,) is an index of `calls`."""
-    names, printed = pools.name_list(), list(pools.raws)
+    names, printed = pools.shown_names, list(pools.raws)
     host_call = np.where(launch >= 0, row_of_call[launch], -1).astype(np.int32) if len(row_of_call) else launch
     launched = host_call >= 0
     of_graph = launched.copy()
@@ -175,7 +175,7 @@ def _collectives(
     world_size: int,
 ) -> tuple[Interned[str], I64, I32]:
     """Name, size and group of communication kernels: as recorded on the kernel, on its op, around its launch."""
-    names = pools.name_list()
+    names = pools.shown_names
     rows = np.flatnonzero(kind == KernelKind.COMMUNICATION)
     recorded = [recorded_collective(printed) for printed in pools.collectives]
     code = kernels.collective[rows].copy()
@@ -202,7 +202,7 @@ def _collectives(
 
 def _annotated_sizes(launch: I32, calls: RawCalls, annotations: RawAnnotations, pools: Pools) -> I64:
     """Bytes by the shape on the "nccl:..." annotation around each launch, -1 where there is none. Shape of `launch`."""
-    names, printed = pools.name_list(), list(pools.raws)
+    names, printed = pools.shown_names, list(pools.raws)
     marks = annotations.take(
         spread(annotations.name, names, lambda name: name.startswith(_ANNOTATED_COLLECTIVE), np.bool_)
     )

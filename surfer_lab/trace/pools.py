@@ -7,12 +7,14 @@ codes that do not, once rows are in their final order.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from functools import cached_property
 from typing import Any, Final, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from surfer_lab.trace.columns import Interned
+from surfer_lab.trace.privacy import without_private_parts
 
 __all__ = ["LONGEST_NAME", "Pool", "Pools", "canonical", "ranks", "spread"]
 
@@ -34,9 +36,10 @@ class Pool(dict[T, int], Generic[T]):
 class Pools:
     """The pools shared by all raw tables of a file. Code 0 of `raws` is the empty text: not recorded."""
 
-    def name_list(self) -> list[str]:
-        """Names by code; the end of an absurdly long one is cut."""
-        return [name[:LONGEST_NAME] for name in self.names]
+    @cached_property
+    def shown_names(self) -> list[str]:
+        """Names by code, once all are known: without home folders and tokens, absurdly long ones cut."""
+        return [without_private_parts(name[:LONGEST_NAME]) for name in self.names]
 
     def __init__(self) -> None:
         self.names: Pool[str] = Pool()

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-__all__ = ["allowed_environment", "holds_secret", "is_allowed", "private_kinds"]
+__all__ = ["allowed_environment", "holds_secret", "is_allowed", "private_kinds", "without_private_parts"]
 
 _MOST_NODES: Final = 20_000
 _DEEPEST: Final = 16
@@ -65,6 +65,7 @@ _KIND_BY_VALUE: Final = (
     (_HOME, "paths in somebody's home folder"),
     (_EMAIL, "e-mail addresses"),
 )
+_MAY_BE_PRIVATE: Final = re.compile(r"/home/|/root/|[\\/](?:[Uu]sers)[\\/]|hf_|gh[pousr]_|sk-|AKIA|xox|glpat-|eyJ|@")
 _EMPTY: Final[tuple[Any, ...]] = (None, "", 0, "0", "None", "null", "unknown", [], {})
 
 
@@ -107,6 +108,17 @@ def holds_secret(text: str) -> bool:
     return _TOKEN.search(text) is not None
 
 
+def without_private_parts(name: str) -> str:
+    """A name of an event as it may be shown: people put paths, and once in a while a token, into their annotations.
+
+    >>> without_private_parts("load /home/someone/data/x.pt"), without_private_parts("void at::native::copy<1>(float*)")
+    ('load ~/data/x.pt', 'void at::native::copy<1>(float*)')
+    """
+    if not _MAY_BE_PRIVATE.search(name):
+        return name
+    return _EMAIL.sub("<e-mail>", _TOKEN.sub("<token>", _HOME.sub("~", name)))
+
+
 def private_kinds(metadata: Mapping[str, Any], texts: Iterable[str] = ()) -> tuple[str, ...]:
     """The kinds of private things in the metadata and in `texts` (names of frames, values of events), sorted.
 
@@ -121,7 +133,8 @@ def private_kinds(metadata: Mapping[str, Any], texts: Iterable[str] = ()) -> tup
         if isinstance(value, str):
             kinds.update(kind for pattern, kind in _KIND_BY_VALUE if pattern.search(value[:_LONGEST_SEARCHED]))
     for text in texts:
-        kinds.update(kind for pattern, kind in _KIND_BY_VALUE[:2] if pattern.search(text[:_LONGEST_SEARCHED]))
+        if _MAY_BE_PRIVATE.search(text, 0, _LONGEST_SEARCHED):
+            kinds.update(kind for pattern, kind in _KIND_BY_VALUE if pattern.search(text[:_LONGEST_SEARCHED]))
     return tuple(sorted(kinds))
 
 

@@ -39,6 +39,7 @@ def leaky() -> Written:
     written.op(
         "aten::mul", 915, 5, **{"Call stack": "/home/alice/project/train.py(9): f;/home/alice/project/m.py(1): g"}
     )
+    written.annotation("copy /home/alice/project/data with hf_abcdefghijklmnopqrst for alice@example.org", 930, 5)
     written.op("triton_fused", 925, 5, kernel_file="/home/alice/project/k.py", stream=0)
     return written
 
@@ -56,6 +57,7 @@ def test_nothing_private_reaches_the_trace():
     trace = read_bytes(leaky().text(**METADATA))
     text = everything(trace)
     assert not [secret for secret in SECRETS if secret in text]
+    assert "copy ~/project/data with <token> for <e-mail>" in text
     assert "train.py:3" in text, "the user's own line stays, without its folder"
 
 
