@@ -121,7 +121,7 @@ def _take_over(draft: Draft, source: int, result: int) -> None:
     """The source is now what the cast's result was: a gradient, or something that outlives the step."""
     old, new = draft.storages[result], draft.storages[source]
     new.is_kept = new.is_kept or old.is_kept
-    new.has_fewer_uses = True  # its life is that of its uses, which now are both's
+    new.has_fewer_uses = old.has_fewer_uses = True  # one lives as long as the uses of both, the other is gone
     if new.role in (TensorRole.TEMPORARY, TensorRole.ACTIVATION):
         new.role = old.role
 
