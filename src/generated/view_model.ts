@@ -6,7 +6,8 @@
  * This interface was referenced by `ViewModel`'s JSON-Schema
  * via the `definition` "Role".
  */
-export type Role = "advice" | "bound" | "cell" | "cheapest" | "fastest" | "here" | "memory" | "step";
+export type Role =
+  "advice" | "batch" | "bound" | "cell" | "cheapest" | "coverage" | "fastest" | "here" | "memory" | "sharded" | "step";
 /**
  * Whether the step fits into a card's memory.
  *
@@ -33,7 +34,7 @@ export interface ViewModel {
   operations: OperationRow[];
   families: GroupRow[];
   phases: GroupRow[];
-  figures: (RangeFigure | PartitionFigure | ScatterFigure)[];
+  figures: (RangeFigure | PartitionFigure | ScatterFigure | CurveFigure)[];
   part_labels: string[];
   limit_labels: string[];
   method_labels: string[];
@@ -46,6 +47,11 @@ export interface ViewModel {
   };
   command: string;
   version: string;
+  alternatives?: AlternativeRow[];
+  alternatives_note?: string;
+  memory?: MemoryView | null;
+  blocked?: BlockedRow[];
+  coverage?: CoverageShares | null;
 }
 /**
  * One sentence for people; `label` is its short lead ("Fastest").
@@ -138,6 +144,8 @@ export interface GpuRow {
   methods_text: string;
   is_origin?: boolean;
   memory_note?: string;
+  needed?: Quantity | null;
+  largest_batch?: number | null;
   samples_per_s?: Quantity | null;
   price_note?: string;
   price_as_of?: string;
@@ -272,6 +280,107 @@ export interface ScatterPoint {
   is_origin: boolean;
 }
 /**
+ * Throughput and step time by batch size on one GPU.
+ *
+ * This interface was referenced by `ViewModel`'s JSON-Schema
+ * via the `definition` "CurveFigure".
+ */
+export interface CurveFigure {
+  kind: "curve";
+  title: string;
+  description: string;
+  gpu: string;
+  x_label: string;
+  y_label: string;
+  points: CurvePoint[];
+  largest_fitting: number;
+  table: TableTwin;
+}
+/**
+ * A step at one batch size. `mark` says what is special about it ("knee", "largest that fits"), else "".
+ *
+ * This interface was referenced by `ViewModel`'s JSON-Schema
+ * via the `definition` "CurvePoint".
+ */
+export interface CurvePoint {
+  batch_size: number;
+  step: Quantity;
+  samples_per_s: Quantity;
+  memory: Quantity;
+  verdict: Verdict;
+  mark?: string;
+}
+/**
+ * The step in another precision or compiled, on the GPU shown first; without an answer `blocker` says why.
+ *
+ * This interface was referenced by `ViewModel`'s JSON-Schema
+ * via the `definition` "AlternativeRow".
+ */
+export interface AlternativeRow {
+  precision: string;
+  compile: string;
+  label: string;
+  step: Quantity;
+  faster: Quantity;
+  memory: Quantity;
+  verdict: Verdict;
+  is_shown?: boolean;
+  blocker?: string;
+}
+/**
+ * Where the step's memory goes on one GPU: the parts with bytes, and the sums. `measured`: the recorded peak.
+ *
+ * This interface was referenced by `ViewModel`'s JSON-Schema
+ * via the `definition` "MemoryView".
+ */
+export interface MemoryView {
+  gpu: string;
+  parts: MemoryPartRow[];
+  allocated: Quantity;
+  reserved: Quantity;
+  device: Quantity;
+  when: string;
+  measured?: string;
+}
+/**
+ * One part of the step's memory, and where its number comes from.
+ *
+ * This interface was referenced by `ViewModel`'s JSON-Schema
+ * via the `definition` "MemoryPartRow".
+ */
+export interface MemoryPartRow {
+  label: string;
+  amount: Quantity;
+  source: string;
+}
+/**
+ * A GPU that was asked about and has no answer.
+ *
+ * This interface was referenced by `ViewModel`'s JSON-Schema
+ * via the `definition` "BlockedRow".
+ */
+export interface BlockedRow {
+  gpu: string;
+  why: string;
+}
+/**
+ * Shares by knowing the operation's family, by generic fallback, not scaled: of operations, and of time.
+ *
+ * This interface was referenced by `ViewModel`'s JSON-Schema
+ * via the `definition` "CoverageShares".
+ */
+export interface CoverageShares {
+  gpu: string;
+  item_count: number;
+  family_of_items: number;
+  fallback_of_items: number;
+  unscaled_of_items: number;
+  family_of_time: number;
+  fallback_of_time: number;
+  unscaled_of_time: number;
+  text: string;
+}
+/**
  * Everything shown of one prediction. `rows` is in order of step time; `shortlist` and `focus` name rows.
  *
  * This interface was referenced by `ViewModel`'s JSON-Schema
@@ -292,7 +401,7 @@ export interface ViewModel1 {
   operations: OperationRow[];
   families: GroupRow[];
   phases: GroupRow[];
-  figures: (RangeFigure | PartitionFigure | ScatterFigure)[];
+  figures: (RangeFigure | PartitionFigure | ScatterFigure | CurveFigure)[];
   part_labels: string[];
   limit_labels: string[];
   method_labels: string[];
@@ -305,4 +414,9 @@ export interface ViewModel1 {
   };
   command: string;
   version: string;
+  alternatives?: AlternativeRow[];
+  alternatives_note?: string;
+  memory?: MemoryView | null;
+  blocked?: BlockedRow[];
+  coverage?: CoverageShares | null;
 }

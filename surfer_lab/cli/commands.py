@@ -11,7 +11,15 @@ import typer
 
 from surfer_lab import __version__
 from surfer_lab.cli.files import stem_of, trace_file, with_suffix
-from surfer_lab.cli.terminal import measure_progress, paint, print_line, read_progress, speaks_plainly, width
+from surfer_lab.cli.terminal import (
+    measure_progress,
+    paint,
+    print_line,
+    read_progress,
+    speaks_plainly,
+    waiting,
+    width,
+)
 from surfer_lab.errors import OptionError
 from surfer_lab.planner.options import PREDICT_FLAGS, PredictOptions, options_line, predict_options
 from surfer_lab.report.text import text_of
@@ -60,7 +68,9 @@ TraceFile = Annotated[
 On = Annotated[list[str] | None, _option("--on", "on")]
 From = Annotated[str | None, _option("--from", "origin")]
 BatchSize = Annotated[str | None, _option("--batch-size", "batch_size")]
+BatchSizes = Annotated[list[str] | None, _option("--batch-sizes", "batch_sizes")]
 PrecisionName = Annotated[str | None, _option("--precision", "precision")]
+CompileName = Annotated[str | None, _option("--compile", "compile")]
 HostFactor = Annotated[str | None, _option("--host-factor", "host_factor")]
 Prices = Annotated[list[str] | None, _option("--price", "prices")]
 Spot = Annotated[bool, typer.Option("--spot", help=_HELP["spot"])]
@@ -73,7 +83,9 @@ def _options(
     on: list[str] | None,
     origin: str | None,
     batch_size: str | None,
+    batch_sizes: list[str] | None,
     precision: str | None,
+    compiled: str | None,
     host_factor: str | None,
     prices: list[str] | None,
     spot: bool,
@@ -85,7 +97,9 @@ def _options(
             "on": on or None,
             "origin": origin,
             "batch_size": batch_size,
+            "batch_sizes": batch_sizes or None,
             "precision": precision,
+            "compile": compiled,
             "host_factor": host_factor,
             "prices": prices or None,
             "spot": "" if spot else None,
@@ -123,7 +137,9 @@ def predict(
     on: On = None,
     origin: From = None,
     batch_size: BatchSize = None,
+    batch_sizes: BatchSizes = None,
     precision: PrecisionName = None,
+    compiled: CompileName = None,
     host_factor: HostFactor = None,
     price: Prices = None,
     spot: Spot = False,
@@ -138,8 +154,13 @@ def predict(
 
     Time with its range, throughput, cost, memory, what limits it and what would help.
     """
-    options = _options(on, origin, batch_size, precision, host_factor, price, spot, dataset_size, name)
-    prediction = _predicted(trace, options, is_example=example)
+    options = _options(
+        on, origin, batch_size, batch_sizes, precision, compiled, host_factor, price, spot, dataset_size, name
+    )
+    _show(_predicted(trace, options, is_example=example), json=json, html=html, csv=csv)
+
+
+def _show(prediction: Prediction, *, json: bool, html: Path | None, csv: Path | None) -> None:
     written = [
         prediction.report(with_suffix(path, suffix)) for path, suffix in ((html, ".html"), (csv, ".csv")) if path
     ]
@@ -151,6 +172,54 @@ def predict(
         print_line(f"\nWritten: {path}")
 
 
+@app.command(name="predict-model")
+@speaks_plainly
+def predict_model(
+    factory: Annotated[
+        str,
+        typer.Argument(
+            metavar="MODULE:FACTORY", help="surfer_lab.workloads:resnet50, or your own.", show_default=False
+        ),
+    ],
+    on: On = None,
+    batch_size: Annotated[
+        str | None, typer.Option("--batch-size", metavar="N", help="Samples in a step; else the factory's own.")
+    ] = None,
+    batch_sizes: BatchSizes = None,
+    precision: PrecisionName = None,
+    compiled: CompileName = None,
+    inference: Annotated[bool, typer.Option("--inference", help="Predict a forward pass instead of training.")] = False,
+    host_factor: HostFactor = None,
+    price: Prices = None,
+    spot: Spot = False,
+    dataset_size: DatasetSize = None,
+    name: Name = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, on stdout.")] = False,
+    html: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write a self-contained report.")] = None,
+    csv: Annotated[Path | None, typer.Option("--csv", metavar="FILE", help="Write the table of GPUs.")] = None,
+) -> None:
+    """Predict a model that is not run, without a GPU.
+
+    FACTORY returns a workload (example_inputs(batch_size), step(batch)), or (model, inputs) or (model, inputs,
+    optimizer), or a function that runs one step, of batch_size where it takes that; it may take batch_size itself. It
+    is called without data: no weight is made, so the model may be larger than this machine.
+    """
+    options = _options(
+        on, None, batch_size, batch_sizes, precision, compiled, host_factor, price, spot, dataset_size, name
+    )
+    if importlib.util.find_spec("torch") is None:
+        raise OptionError("torch is not installed, and the model is written in it", remedy="pip install torch")
+    from surfer_lab.workloads.prediction import predict_factory
+
+    words = f"{shlex.quote(factory)}{' --inference' if inference else ''} {options_line(options)}"
+    with waiting(f"capturing {factory} from shapes"):
+        prediction = predict_factory(
+            factory, options, inference=inference, command=f"surfer predict-model {words}".rstrip()
+        )
+        _ = prediction.view
+    _show(prediction, json=json, html=html, csv=csv)
+
+
 @app.command()
 @speaks_plainly
 def report(
@@ -158,7 +227,9 @@ def report(
     on: On = None,
     origin: From = None,
     batch_size: BatchSize = None,
+    batch_sizes: BatchSizes = None,
     precision: PrecisionName = None,
+    compiled: CompileName = None,
     host_factor: HostFactor = None,
     price: Prices = None,
     spot: Spot = False,
@@ -172,7 +243,9 @@ def report(
 
     Without --html or --md: NAME.surfer.html in this folder.
     """
-    options = _options(on, origin, batch_size, precision, host_factor, price, spot, dataset_size, name)
+    options = _options(
+        on, origin, batch_size, batch_sizes, precision, compiled, host_factor, price, spot, dataset_size, name
+    )
     prediction = _predicted(trace, options, is_example=example)
     if html is None and md is None:
         html = Path(f"{stem_of(trace) if trace is not None else 'example'}.surfer.html")

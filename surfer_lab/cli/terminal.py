@@ -26,6 +26,7 @@ __all__ = [
     "print_line",
     "read_progress",
     "speaks_plainly",
+    "waiting",
     "width",
 ]
 
@@ -86,6 +87,17 @@ def measure_progress() -> Iterator[Callable[[str, float], None]]:
             bar.update(100 * share - bar.n)
 
         yield told
+
+
+@contextmanager
+def waiting(what: str) -> Iterator[None]:
+    """A word on stderr while something runs that tells no progress; nothing where stderr is no terminal."""
+    console = Console(file=sys.stderr)
+    if not console.is_terminal:
+        yield
+        return
+    with console.status(what):
+        yield
 
 
 def speaks_plainly(command: Callable[P, R]) -> Callable[P, R]:

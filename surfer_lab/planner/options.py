@@ -12,13 +12,16 @@ import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Final
+from typing import Final, TypeVar
 
+from surfer_lab.engine.compilation import CompileMode
+from surfer_lab.engine.precision import Precision
 from surfer_lab.errors import OptionError
 
 __all__ = [
     "ALL_GPUS",
     "PREDICT_FLAGS",
+    "CompileMode",
     "Flag",
     "Precision",
     "PredictOptions",
@@ -31,10 +34,7 @@ __all__ = [
 ALL_GPUS: Final = "all"
 
 
-class Precision(Enum):
-    """Which arithmetic the step is predicted with."""
-
-    AS_RUN = "as-run"  # the same program with the same flags
+Choice = TypeVar("Choice", bound=Enum)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,11 +44,14 @@ class PredictOptions:
     on: tuple[str, ...] = ()  # empty: every GPU, a short list of them shown; (ALL_GPUS,): every GPU shown
     origin: str | None = None  # `--from`
     batch_size: int | None = None  # samples in the recorded step
+    batch_sizes: tuple[int, ...] = ()  # what-if: the step at these; empty: some around its own
     precision: Precision = Precision.AS_RUN
+    compile: CompileMode = CompileMode.OFF
     host_factor: float = 1.0  # target host's launch speed against the recorded one: 2 = twice as fast
     prices: Mapping[str, float] = field(default_factory=dict)  # GPU name as given -> USD per hour
     spot: bool = False
     dataset_size: int | None = None  # samples in an epoch
+    no_run: bool = False  # a cell is not run: captured from shapes alone
     name: str | None = None
 
     @property
@@ -66,6 +69,7 @@ class Flag:
     metavar: str
     help: str
     parse: Callable[[str, str], object]
+    is_for_cells: bool = False  # means nothing to the command line
 
     @property
     def usage(self) -> str:
@@ -138,12 +142,30 @@ def _prices(word: str, text: str) -> dict[str, float]:
     return prices
 
 
-def _precision(word: str, text: str) -> Precision:
+def _counts(word: str, text: str) -> tuple[int, ...]:
+    counts = tuple(_count(word, part) for part in text.replace(",", " ").split())
+    if not counts:
+        raise OptionError(f"{word} names no batch size", remedy=f"{word} 16,32,64")
+    return tuple(sorted(set(counts)))
+
+
+def _choice(kind: type[Choice], word: str, text: str) -> Choice:
     try:
-        return Precision(text.strip().lower())
+        return kind(text.strip().lower())
     except ValueError:
-        known = ", ".join(precision.value for precision in Precision)
-        raise OptionError(f"{word} is {text!r}; known: {known}", remedy=f"{word} {Precision.AS_RUN.value}") from None
+        known = [one.value for one in kind]
+        near = near_matches(text.strip(), known)
+        raise OptionError(
+            f"{word} is {text!r}; known: {', '.join(known)}", remedy=f"{word} {(near or known)[0]}"
+        ) from None
+
+
+def _precision(word: str, text: str) -> Precision:
+    return _choice(Precision, word, text)
+
+
+def _compile(word: str, text: str) -> CompileMode:
+    return _choice(CompileMode, word, text)
 
 
 def _switch(word: str, text: str) -> bool:
@@ -159,8 +181,12 @@ PREDICT_FLAGS: Final = (
          help="GPU that the trace was recorded on, where it does not say so itself."),
     Flag(word="--batch-size", field="batch_size", metavar="N", parse=_count,
          help="Samples in the recorded step: gives samples per second and cost per epoch."),
-    Flag(word="--precision", field="precision", metavar="as-run", parse=_precision,
-         help="Arithmetic: as-run keeps the program's own flags."),
+    Flag(word="--batch-sizes", field="batch_sizes", metavar="N,...", parse=_counts,
+         help="What if: the step at these batch sizes too (for captures from shapes)."),
+    Flag(word="--precision", field="precision", metavar="|".join(one.value for one in Precision), parse=_precision,
+         help="What if: another arithmetic; as-run keeps the program's own flags."),
+    Flag(word="--compile", field="compile", metavar="|".join(one.value for one in CompileMode), parse=_compile,
+         help="What if: torch.compile in this mode."),
     Flag(word="--host-factor", field="host_factor", metavar="F", parse=_factor,
          help="Launch speed of the target's host against the recorded one (2 = twice as fast)."),
     Flag(word="--price", field="prices", metavar="GPU=USD,...", parse=_prices,
@@ -169,6 +195,8 @@ PREDICT_FLAGS: Final = (
          help="Use interruptible (spot) prices instead of on-demand ones."),
     Flag(word="--dataset-size", field="dataset_size", metavar="N", parse=_count,
          help="Samples in an epoch: gives time and cost per epoch."),
+    Flag(word="--no-run", field="no_run", metavar="", parse=_switch, is_for_cells=True,
+         help="Do not run the cell: predict it from the shapes of its tensors alone."),
     Flag(word="--name", field="name", metavar="NAME", parse=_text,
          help="Name of this prediction in the history and in reports."),
 )  # fmt: skip
@@ -257,7 +285,7 @@ def _typed(value: object) -> str:
     if isinstance(value, Mapping):
         return ",".join(f"{name}={amount:g}" for name, amount in value.items())
     if isinstance(value, tuple):
-        return ",".join(value)
+        return ",".join(map(str, value))
     if isinstance(value, Enum):
         return str(value.value)
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -22,6 +22,7 @@ from surfer_lab.planner.memory import Fit
 from surfer_lab.planner.memory_need import MemoryNeed, memory_needs
 from surfer_lab.planner.pricing import Price
 from surfer_lab.planner.whole_cell import CellOutcome, cell_outcome
+from surfer_lab.trace.model import Trace
 from surfer_lab.units import NS_PER_HOUR, NS_PER_S
 
 __all__ = ["Epoch", "Outcome", "Scenario", "outcomes"]
@@ -86,13 +87,18 @@ class Outcome:
         return _usd_per_hour(self.scenario)
 
 
-def outcomes(prediction: PredictionSet, scenarios: Sequence[Scenario]) -> tuple[Outcome, ...]:
-    """One outcome a scenario, in the prediction's order of GPUs. Refuses (PredictionError) scenarios of other GPUs."""
+def outcomes(
+    prediction: PredictionSet, scenarios: Sequence[Scenario], *, memory_of: Trace | None = None
+) -> tuple[Outcome, ...]:
+    """One outcome a scenario, in the prediction's order of GPUs. Refuses (PredictionError) scenarios of other GPUs.
+
+    Memory is counted on `memory_of` where that is another trace than the predicted one (the step before a compiler).
+    """
     if [scenario.gpu.name for scenario in scenarios] != [gpu.name for gpu in prediction.gpus]:
         raise PredictionError(
             "the scenarios are not those of the predicted GPUs", remedy="one scenario a GPU, in order"
         )
-    needs = memory_needs(prediction.trace, prediction.gpus)
+    needs = memory_needs(prediction.trace if memory_of is None else memory_of, prediction.gpus)
     origin_step_ns = float(prediction.measured.step_ns[0]) if prediction.measured is not None else None
     return tuple(
         _outcome(prediction, row, scenario, needs[row], origin_step_ns) for row, scenario in enumerate(scenarios)

@@ -7,52 +7,92 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from surfer_lab import __version__
 from surfer_lab.engine.estimate import PredictionSet
+from surfer_lab.engine.options import EngineOptions
 from surfer_lab.engine.predict import predict as predict_times
+from surfer_lab.engine.whatif import precision_blocker, with_precision
 from surfer_lab.errors import OptionError, PredictionError, UnknownGpuError
 from surfer_lab.hardware.catalog import Catalog, load_catalog
 from surfer_lab.hardware.gpu import Gpu
-from surfer_lab.planner.options import ALL_GPUS, Precision, PredictOptions, near_matches, predict_options
+from surfer_lab.planner.batch import BatchScaling
+from surfer_lab.planner.graph_memory import MemoryEstimate, memory_on, step_memory
+from surfer_lab.planner.largest_batch import largest_batches
+from surfer_lab.planner.memory import Fit
+from surfer_lab.planner.options import (
+    ALL_GPUS,
+    CompileMode,
+    Precision,
+    PredictOptions,
+    near_matches,
+    predict_options,
+)
 from surfer_lab.planner.outcome import Outcome, Scenario, outcomes
 from surfer_lab.planner.pricing import load_prices
+from surfer_lab.planner.ranking import shortlist
+from surfer_lab.planner.sharding import ShardedNeed, sharded_needs
+from surfer_lab.planner.what_ifs import BatchCurve, Blocked, alternatives, batch_curve, in_precision
 from surfer_lab.report.bundle import mime_bundle
 from surfer_lab.report.html import html_page
 from surfer_lab.report.markdown import markdown_of
-from surfer_lab.report.rows import csv_of, flat_rows
+from surfer_lab.report.rows import csv_of, curve_rows, flat_rows, memory_rows
 from surfer_lab.report.text import text_of
 from surfer_lab.trace.model import Trace, TraceOrigin
 from surfer_lab.trace.reader import read
-from surfer_lab.view.build import view_of
+from surfer_lab.view.build import focus_of, view_of
 from surfer_lab.view.model import ViewModel
+from surfer_lab.view.what_ifs import WhatIfs
 
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["Prediction", "check_names", "chosen_gpus", "named_origin", "predict", "predict_as_asked"]
+__all__ = ["Prediction", "Question", "check_names", "chosen_gpus", "named_origin", "predict", "predict_as_asked"]
+
+
+# beyond this many kernels or operations the table of alternatives is made only where one of them is asked for
+_QUICK_ITEMS: Final = 20_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """What was predicted, before any what-if: the step as recorded or captured, and at other batches where known."""
+
+    step: Trace
+    scaling: BatchScaling | None = None
+    blocked: tuple[Blocked, ...] = ()  # GPUs without an answer, and why
+    notes: tuple[str, ...] = ()  # what the capture assumed, sentences
 
 
 class Prediction:
     """A step predicted on GPUs: shown as a report in a notebook, as text elsewhere; raw numbers by `table` and `on`."""
 
     def __init__(
-        self, times: PredictionSet, answers: Sequence[Outcome], *, options: PredictOptions, name: str, command: str = ""
+        self,
+        times: PredictionSet,
+        answers: Sequence[Outcome],
+        *,
+        options: PredictOptions,
+        name: str,
+        command: str = "",
+        question: Question | None = None,
     ) -> None:
         self.name = name
         self.times = times
         self.outcomes = tuple(answers)
         self.options = options
         self.command = command
+        self.question = Question(step=times.trace) if question is None else question
 
     @property
     def trace(self) -> Trace:
-        """What was recorded."""
+        """The step as it was predicted: as recorded, or as a what-if has it."""
         return self.times.trace
 
     @property
@@ -63,16 +103,146 @@ class Prediction:
     @cached_property
     def view(self) -> ViewModel:
         """What a person is shown."""
-        asked = [name for name in self.options.on if name != ALL_GPUS]
         return view_of(
             self.times,
             self.outcomes,
             name=self.name,
             shows_all=bool(self.options.on),
-            focus=self.outcomes[0].gpu.name if len(asked) == 1 else None,
+            focus=self._focus.gpu.name,
             command=self.command,
             version=__version__,
+            what_ifs=self._what_ifs(),
         )
+
+    @property
+    def _focus(self) -> Outcome:
+        asked = [name for name in self.options.on if name != ALL_GPUS]
+        return self.outcomes[0] if len(asked) == 1 else focus_of(self.outcomes)
+
+    @property
+    def _engine(self) -> EngineOptions:
+        return EngineOptions(host_factor=self.options.host_factor)
+
+    @cached_property
+    def _memory_step(self) -> Trace:
+        """The step whose tensors are counted: in the precision asked about, not compiled."""
+        return with_precision(self.question.step, self.options.precision, options=self._engine).trace
+
+    def _what_ifs(self) -> WhatIfs:
+        focus, step = self._focus.gpu, self.question.step
+        is_asked = self.options.precision is not Precision.AS_RUN or self.options.compile is not CompileMode.OFF
+        is_quick = step.origin is not TraceOrigin.PROFILER or len(self.times.items) <= _QUICK_ITEMS
+        shown = self.outcomes if self.options.on else shortlist(self.outcomes)
+        return WhatIfs(
+            precision=self.options.precision,
+            compiled=self.options.compile,
+            curve=self._curve(focus, self.options.batch_sizes) if self.question.scaling is not None else None,
+            alternatives=alternatives(step, focus, origin=self.times.origin, options=self._engine)
+            if is_asked or is_quick
+            else (),
+            memory=self._memory_on(focus),
+            largest_batches=self._largest_batches([outcome.gpu for outcome in shown]),
+            sharded=self._sharded(),
+            blocked=self.question.blocked,
+            notes=self.question.notes,
+        )
+
+    def _memory_on(self, gpu: Gpu) -> MemoryEstimate | None:
+        step = self._memory_step
+        return memory_on(step_memory(step), gpu) if len(step.tensors) else None
+
+    def _scaling(self) -> BatchScaling:
+        if self.question.scaling is None:
+            raise PredictionError(
+                "the step is known at one batch size only"
+                + (f" ({self.question.notes[-1]})" if self.question.notes else ""),
+                remedy="surfer predict-model, or %%predict --no-run, capture it at any",
+            )
+        return self.question.scaling
+
+    def _curve(self, gpu: Gpu, batch_sizes: Sequence[int]) -> BatchCurve:
+        scaling = self._scaling()
+        return batch_curve(
+            scaling,
+            gpu,
+            batch_size=self.question.step.batch_size or scaling.batch_sizes[0],
+            batch_sizes=batch_sizes,
+            precision=self.options.precision,
+            compiled=self.options.compile,
+            options=self._engine,
+        )
+
+    def _largest_batches(self, gpus: Sequence[Gpu]) -> dict[str, int]:
+        if self.question.scaling is None:
+            return {}
+        counted = in_precision(self.question.scaling, self.options.precision, self._engine)
+        return dict(zip((gpu.name for gpu in gpus), largest_batches(counted, gpus), strict=True))
+
+    def _sharded(self) -> tuple[ShardedNeed, ...]:
+        """How many GPUs would hold a step that fits on none."""
+        if any(outcome.fit is not Fit.DOES_NOT_FIT for outcome in self.outcomes):
+            return ()
+        found = sharded_needs(self._memory_step, [outcome.gpu for outcome in self.outcomes])
+        return tuple(need for need in found if need is not None)
+
+    def what_if(
+        self,
+        *,
+        precision: Precision | str | None = None,
+        compile: CompileMode | str | None = None,  # noqa: A002 # the word of the vocabulary
+        batch_size: int | None = None,
+    ) -> Prediction:
+        """The same step in another precision, compiled, or at another batch size; what is not named stays.
+
+        Refused: a word that is not known (OptionError); another batch of a step that is known at one only
+        (PredictionError).
+        """
+        options = replace(
+            self.options,
+            precision=self.options.precision
+            if precision is None
+            else predict_options(
+                {"precision": precision.value if isinstance(precision, Precision) else precision}
+            ).precision,
+            compile=self.options.compile
+            if compile is None
+            else predict_options({"compile": compile.value if isinstance(compile, CompileMode) else compile}).compile,
+        )
+        step = self.question.step
+        if batch_size is not None and batch_size != step.batch_size:
+            step = self._scaling().at(batch_size)
+            options = replace(options, batch_size=None if options.batch_size is None else batch_size)
+        return predict_as_asked(step, options, name=self.name, scaling=self.question.scaling, notes=self.question.notes)
+
+    def batch_curve(self, gpu: str | None = None, batch_sizes: Sequence[int] = ()) -> pandas.DataFrame:
+        """Time, throughput and memory by batch size on one GPU (the one shown first); index: the batch size.
+
+        By default doublings around the step's own batch. Refused (PredictionError): a step known at one batch only.
+        """
+        import pandas as pd  # slow to import, and only asked for here
+
+        found = self._focus if gpu is None else self.on(gpu)
+        curve = self._curve(found.gpu, batch_sizes)
+        frame = pd.DataFrame(curve_rows(curve, found.usd_per_hour)).set_index("batch_size")
+        frame.attrs = {"gpu": found.gpu.name, "knee": curve.knee, "largest_fitting": curve.largest_fitting}
+        return frame
+
+    def largest_batch(self, gpu: str | None = None) -> int:
+        """The largest batch whose memory's high end fits on one GPU; 0 where not one sample does."""
+        found = self._focus if gpu is None else self.on(gpu)
+        self._scaling()
+        return self._largest_batches([found.gpu])[found.gpu.name]
+
+    def memory(self, gpu: str | None = None) -> pandas.DataFrame:
+        """Where the step's memory goes on one GPU, in GB, a row a part and the sums; index: the part.
+
+        Refused (PredictionError): a profiler's trace, which holds no tensors (its measured peak is in `table`).
+        """
+        import pandas as pd  # slow to import, and only asked for here
+
+        found = self._focus if gpu is None else self.on(gpu)
+        estimate = memory_on(step_memory(self._memory_step), found.gpu)
+        return pd.DataFrame(memory_rows(estimate)).set_index("part")
 
     def on(self, gpu: str) -> Outcome:
         """The outcome on one GPU, by name or alias; UnknownGpuError where it was not predicted."""
@@ -166,12 +336,32 @@ def named_origin(catalog: Catalog, trace: Trace, options: PredictOptions) -> Gpu
         ) from error
 
 
-def predict_as_asked(trace: Trace, options: PredictOptions, *, name: str, command: str = "") -> Prediction:
-    """Predict a recording by checked options. Errors say what was seen and what to do (SurferError)."""
+def predict_as_asked(
+    trace: Trace,
+    options: PredictOptions,
+    *,
+    name: str,
+    command: str = "",
+    scaling: BatchScaling | None = None,
+    notes: Sequence[str] = (),
+) -> Prediction:
+    """Predict a recording by checked options. Errors say what was seen and what to do (SurferError).
+
+    `scaling` is the same step at any batch size, where it was captured so; `notes` say what the capture assumed.
+    """
     catalog = load_catalog()
-    gpus = chosen_gpus(catalog, options)
+    if options.batch_sizes and scaling is None:
+        raise PredictionError(
+            "--batch-sizes is given, but the step is known at one batch size only"
+            + "".join(f": {n}" for n in notes[-1:]),
+            remedy="surfer predict-model, or %%predict --no-run, capture a step at any batch size",
+        )
+    gpus, blocked = _without_blocked(chosen_gpus(catalog, options), options.precision)
     origin = named_origin(catalog, trace, options)
-    times = predict_times(trace, gpus, origin=origin, host_factor=options.host_factor)
+    engine = EngineOptions(host_factor=options.host_factor)
+    times = predict_times(
+        trace, gpus, origin=origin, options=replace(engine, precision=options.precision, compile=options.compile)
+    )
     batch_size = options.batch_size if options.batch_size is not None else trace.batch_size
     prices = load_prices(catalog, options.prices)
     scenarios = [
@@ -183,11 +373,30 @@ def predict_as_asked(trace: Trace, options: PredictOptions, *, name: str, comman
         )
         for gpu in gpus
     ]
-    return Prediction(times, outcomes(times, scenarios), options=options, name=options.name or name, command=command)
+    counted = trace
+    if options.precision is not Precision.AS_RUN:
+        counted = with_precision(trace, options.precision, options=engine).trace
+    return Prediction(
+        times,
+        outcomes(times, scenarios, memory_of=counted),
+        options=options,
+        name=options.name or name,
+        command=command,
+        question=Question(step=trace, scaling=scaling, blocked=blocked, notes=tuple(notes)),
+    )
 
 
-def _precision(word: str) -> Precision:
-    return predict_options({"precision": word}).precision
+def _without_blocked(gpus: Sequence[Gpu], precision: Precision) -> tuple[tuple[Gpu, ...], tuple[Blocked, ...]]:
+    """Those that can compute so, and those that cannot; PredictionError where none can."""
+    asked = [(gpu, precision_blocker(gpu, precision)) for gpu in gpus]
+    able = tuple(gpu for gpu, why in asked if why is None)
+    blocked = tuple(Blocked(gpu=gpu, why=why) for gpu, why in asked if why is not None)
+    if not able:
+        raise PredictionError(
+            f"none of the GPUs can be asked about {precision.value}: {blocked[0].why}",
+            remedy="another precision (--precision), or another GPU (--on)",
+        )
+    return able, blocked
 
 
 def predict(
@@ -196,7 +405,9 @@ def predict(
     on: str | Sequence[str] | None = None,
     origin: str | None = None,
     batch_size: int | None = None,
+    batch_sizes: Sequence[int] = (),
     precision: str = Precision.AS_RUN.value,
+    compile: str = CompileMode.OFF.value,  # noqa: A002 # the word of the vocabulary
     host_factor: float = 1.0,
     prices: Mapping[str, float] | None = None,
     spot: bool = False,
@@ -218,7 +429,9 @@ def predict(
         else tuple(one.strip() for one in names),
         origin=origin,
         batch_size=batch_size,
-        precision=_precision(precision),
+        batch_sizes=tuple(batch_sizes),
+        precision=predict_options({"precision": precision}).precision,
+        compile=predict_options({"compile": compile}).compile,
         host_factor=host_factor,
         prices=dict(prices or {}),
         spot=spot,

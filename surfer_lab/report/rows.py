@@ -6,11 +6,14 @@ import csv
 import io
 from collections.abc import Sequence
 
+from surfer_lab.planner.byte_range import ByteRange
+from surfer_lab.planner.graph_memory import MemoryEstimate
 from surfer_lab.planner.outcome import Outcome
-from surfer_lab.units import BYTES_PER_GB, NS_PER_MS, NS_PER_S
+from surfer_lab.planner.what_ifs import BatchCurve
+from surfer_lab.units import BYTES_PER_GB, NS_PER_HOUR, NS_PER_MS, NS_PER_S
 from surfer_lab.view.wording import METHOD_WORDS
 
-__all__ = ["csv_of", "flat_rows"]
+__all__ = ["csv_of", "curve_rows", "flat_rows", "memory_rows"]
 
 Cell = str | float | int | bool | None
 
@@ -54,6 +57,44 @@ def _row(outcome: Outcome) -> dict[str, Cell]:
         "architecture": outcome.gpu.architecture,
         "share_by_method": ", ".join(f"{METHOD_WORDS[method]} {share:.3f}" for method, share in shares),
     }
+
+
+def curve_rows(curve: BatchCurve, usd_per_hour: float | None) -> list[dict[str, Cell]]:
+    """One row a batch size; the knee and the largest that fits are marked."""
+    largest = max((point.batch_size for point in curve.points if point.batch_size <= curve.largest_fitting), default=0)
+    return [
+        {
+            "batch_size": point.batch_size,
+            "step_ms": point.step_ns / NS_PER_MS,
+            "step_low_ms": point.low_ns / NS_PER_MS,
+            "step_high_ms": point.high_ns / NS_PER_MS,
+            "samples_per_s": point.samples_per_s,
+            "usd_per_million_samples": None
+            if usd_per_hour is None
+            else usd_per_hour * 1e6 / point.samples_per_s * NS_PER_S / NS_PER_HOUR,
+            "memory_gb": None if point.memory_bytes is None else point.memory_bytes / BYTES_PER_GB,
+            "memory_high_gb": None if point.memory_high_bytes is None else point.memory_high_bytes / BYTES_PER_GB,
+            "fits": point.fit.value,
+            "is_knee": point.batch_size == curve.knee,
+            "is_largest_fitting": point.batch_size == largest,
+        }
+        for point in curve.points
+    ]
+
+
+def memory_rows(estimate: MemoryEstimate) -> list[dict[str, Cell]]:
+    """The parts, and the sums: allocated, reserved, on the device."""
+
+    def row(part: str, amount: ByteRange, source: str) -> dict[str, Cell]:
+        likely, low, high = (value / BYTES_PER_GB for value in (amount.likely, amount.low, amount.high))
+        return {"part": part, "likely_gb": likely, "low_gb": low, "high_gb": high, "source": source}
+
+    return [
+        *(row(one.part.value, one.bytes, one.source) for one in estimate.rows),
+        row("allocated", estimate.allocated, "the sum to rounding: torch.cuda.max_memory_allocated"),
+        row("reserved", estimate.reserved, "with what is cached: torch.cuda.max_memory_reserved"),
+        row("device", estimate.device, "with the context: what nvidia-smi shows"),
+    ]
 
 
 def csv_of(outcomes: Sequence[Outcome]) -> str:

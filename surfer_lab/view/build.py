@@ -13,10 +13,13 @@ import numpy as np
 
 from surfer_lab.engine.estimate import Limit, Method, PredictionSet
 from surfer_lab.planner.advice import Diagnosis, bound_on, diagnose, host_time_is_inflated
+from surfer_lab.planner.coverage import coverage_of
+from surfer_lab.planner.graph_memory import measured_above_start_bytes
+from surfer_lab.planner.memory import peak_of
 from surfer_lab.planner.operations import by_family, by_operation, by_phase
 from surfer_lab.planner.outcome import Outcome
 from surfer_lab.planner.ranking import cheapest, equally_fast, fastest, shortlist
-from surfer_lab.trace.model import TraceOrigin
+from surfer_lab.trace.model import Trace, TraceOrigin
 from surfer_lab.units import NS_PER_S
 from surfer_lab.view.figures import cost_figure, partition_figure, parts_list, range_figure
 from surfer_lab.view.model import (
@@ -26,6 +29,7 @@ from surfer_lab.view.model import (
     GpuRow,
     Here,
     Role,
+    Sentence,
     ViewModel,
 )
 from surfer_lab.view.money_words import hourly_quantity, money_quantity, price_text, prices_text
@@ -39,6 +43,18 @@ from surfer_lab.view.sentences import (
     plain_step_ns,
     sentences,
     title,
+)
+from surfer_lab.view.what_ifs import (
+    NO_WHAT_IFS,
+    WhatIfs,
+    alternative_rows,
+    batch_sentence,
+    blocked_rows,
+    coverage_view,
+    curve_figure,
+    memory_view,
+    sharded_sentence,
+    step_words,
 )
 from surfer_lab.view.wording import (
     LIMIT_WORDS,
@@ -58,7 +74,7 @@ from surfer_lab.view.wording import (
     time_unit,
 )
 
-__all__ = ["view_of"]
+__all__ = ["focus_of", "view_of"]
 
 RANGE_NOTE: Final = (
     "A range is where the time is expected with 80 % confidence, from the errors of each method on cases that it had "
@@ -75,15 +91,20 @@ def view_of(
     focus: str | None = None,
     command: str = "",
     version: str = "",
+    what_ifs: WhatIfs = NO_WHAT_IFS,
 ) -> ViewModel:
-    """The view of these outcomes (one a predicted GPU, same order). `focus` names the GPU that is shown first."""
+    """The view of these outcomes (one a predicted GPU, same order). `focus` names the GPU that is shown first.
+
+    `what_ifs` are those of that GPU.
+    """
     outcomes = [_with_shown_name(outcome) for outcome in outcomes]
     order = np.argsort([outcome.step_ns for outcome in outcomes], kind="stable").tolist()
     ordered = [outcomes[index] for index in order]
     chosen = list(ordered) if shows_all else shortlist(ordered)
-    focused = name_text(focus) if focus is not None else _default_focus(ordered)
+    focused = name_text(focus if focus is not None else focus_of(ordered).gpu.name) if ordered else ""
     focus_index = next((index for index, outcome in enumerate(outcomes) if outcome.gpu.name == focused), 0)
     diagnosis = _diagnosis(prediction, outcomes, focus_index)
+    coverage = coverage_of(prediction, focus_index)
     unit = time_unit([outcome.step_ns for outcome in chosen])
     here = _here(prediction)
     here_ns = _here_ns(prediction)
@@ -93,11 +114,11 @@ def view_of(
     return ViewModel(
         schema_version=VIEW_SCHEMA_VERSION,
         name=name_text(name),
-        title=title(prediction.trace, batch_size),
-        sentences=sentences(prediction, ordered, diagnosis, on=focused),
+        title=title(prediction.trace, batch_size) + step_words(what_ifs),
+        sentences=[*sentences(prediction, ordered, diagnosis, on=focused), *_what_if_sentences(what_ifs)],
         here=here,
         choices=_choices(ordered, here, shows_busy=shows_busy),
-        rows=[_gpu_row(prediction, outcomes[index], index, unit) for index in order],
+        rows=[_gpu_row(prediction, outcomes[index], index, unit, what_ifs) for index in order],
         shortlist=[outcome.gpu.name for outcome in chosen],
         shows_all=shows_all,
         focus=focused,
@@ -105,18 +126,54 @@ def view_of(
         operations=operation_rows(operations, order, focus_index),
         families=group_rows(by_family(prediction, lead=focus_index), focus_index),
         phases=group_rows(by_phase(prediction, lead=focus_index), focus_index),
-        figures=_figures(prediction, ordered, chosen, here, here_ns, unit),
+        figures=[
+            *_figures(prediction, ordered, chosen, here, here_ns, unit),
+            *([curve_figure(what_ifs.curve)] if what_ifs.curve is not None else []),
+        ],
         part_labels=list(PART_WORDS.values()),
         limit_labels=[LIMIT_WORDS[limit] for limit in Limit],
         method_labels=[METHOD_WORDS[method] for method in Method],
         warnings=_warnings(prediction),
-        assumptions=[_sentence(text) for text in prediction.assumptions],
+        assumptions=[name_text(_sentence(text), longest=400) for text in (*prediction.assumptions, *what_ifs.notes)],
         range_note=RANGE_NOTE,
         price_note=prices_text([outcome.scenario.price for outcome in outcomes]),
         environment={name_text(key): name_text(value) for key, value in prediction.trace.environment.items()},
         command=command,
         version=version,
+        alternatives=alternative_rows(what_ifs),
+        alternatives_note=f"On {focused}; compiled steps are taken to need the memory of plain ones."
+        if what_ifs.alternatives
+        else "",
+        memory=memory_view(what_ifs.memory, focused, _measured_peak(prediction.trace))
+        if what_ifs.memory is not None
+        else None,
+        blocked=blocked_rows(what_ifs.blocked),
+        coverage=coverage_view(coverage, focused) if coverage is not None else None,
     )
+
+
+def focus_of(outcomes: Sequence[Outcome]) -> Outcome:
+    """The GPU that is shown first where none is named: the fastest, else the first."""
+    best = fastest(outcomes)
+    return best if best is not None else min(outcomes, key=lambda outcome: outcome.step_ns)
+
+
+def _what_if_sentences(what_ifs: WhatIfs) -> list[Sentence]:
+    found = [
+        sharded_sentence(what_ifs.sharded) if what_ifs.sharded else None,
+        batch_sentence(what_ifs.curve) if what_ifs.curve is not None else None,
+    ]
+    return [sentence for sentence in found if sentence is not None]
+
+
+def _measured_peak(trace: Trace) -> str:
+    """What a recording measured of its memory, to stand beside what is predicted."""
+    above = measured_above_start_bytes(trace)
+    peak = peak_of(trace)
+    if peak is not None and peak.is_measured:
+        held = f", {bytes_quantity(peak.reserved_bytes).text} reserved" if peak.reserved_bytes else ""
+        return f"measured: {bytes_quantity(peak.allocated_bytes).text} allocated{held}"
+    return f"measured: {bytes_quantity(above).text} above where the recording began" if above else ""
 
 
 def _with_shown_name(outcome: Outcome) -> Outcome:
@@ -125,11 +182,6 @@ def _with_shown_name(outcome: Outcome) -> Outcome:
     if name == outcome.gpu.name:
         return outcome
     return replace(outcome, scenario=replace(outcome.scenario, gpu=replace(outcome.gpu, name=name)))
-
-
-def _default_focus(ordered: Sequence[Outcome]) -> str:
-    best = fastest(ordered)
-    return best.gpu.name if best is not None else (ordered[0].gpu.name if ordered else "")
 
 
 def _diagnosis(prediction: PredictionSet, outcomes: Sequence[Outcome], focus_index: int) -> Diagnosis:
@@ -206,7 +258,9 @@ def _choice(role: Role, label: str, outcome: Outcome, ordered: Sequence[Outcome]
     )
 
 
-def _gpu_row(prediction: PredictionSet, outcome: Outcome, index: int, unit: TimeUnit) -> GpuRow:
+def _gpu_row(
+    prediction: PredictionSet, outcome: Outcome, index: int, unit: TimeUnit, what_ifs: WhatIfs = NO_WHAT_IFS
+) -> GpuRow:
     gpu, parts, scenario = outcome.gpu, outcome.parts, outcome.scenario
     cell, epoch, price = outcome.cell, outcome.epoch, scenario.price
     bound = bound_on(prediction, index)
@@ -219,6 +273,10 @@ def _gpu_row(prediction: PredictionSet, outcome: Outcome, index: int, unit: Time
         is_origin=outcome.is_origin,
         memory=bytes_quantity(gpu.memory_bytes),
         memory_note=memory_words(outcome.memory) if outcome.memory is not None else "",
+        needed=bytes_quantity(outcome.memory.likely_bytes, low=outcome.memory.low_bytes, high=outcome.memory.high_bytes)
+        if outcome.memory is not None
+        else None,
+        largest_batch=what_ifs.largest_batches.get(gpu.name),
         verdict=VERDICT_OF[outcome.fit],
         step=time_quantity(parts.step_ns, low_ns=parts.low_ns, high_ns=parts.high_ns, unit=unit),
         busy=time_quantity(parts.gpu_busy_ns, unit=unit),

@@ -12,9 +12,10 @@ from typing import Final
 from msgspec import Struct
 
 __all__ = [
-    "VIEW_SCHEMA_VERSION", "Choice", "Figure", "GpuRow", "GroupRow", "Here", "OperationRow", "Part",
-    "PartitionBar", "PartitionFigure", "Quantity", "RangeBar", "RangeFigure", "Role", "ScatterFigure", "ScatterPoint",
-    "Sentence", "TableTwin", "Verdict", "ViewModel",
+    "VIEW_SCHEMA_VERSION", "AlternativeRow", "BlockedRow", "Choice", "CoverageShares", "CurveFigure", "CurvePoint",
+    "Figure", "GpuRow", "GroupRow", "Here", "MemoryPartRow", "MemoryView", "OperationRow", "Part", "PartitionBar",
+    "PartitionFigure", "Quantity", "RangeBar", "RangeFigure", "Role", "ScatterFigure", "ScatterPoint", "Sentence",
+    "TableTwin", "Verdict", "ViewModel",
 ]  # fmt: skip
 
 VIEW_SCHEMA_VERSION: Final = 1
@@ -31,6 +32,9 @@ class Role(Enum):
     CELL = "cell"
     HERE = "here"
     MEMORY = "memory"
+    BATCH = "batch"
+    SHARDED = "sharded"
+    COVERAGE = "coverage"
 
 
 class Verdict(Enum):
@@ -102,6 +106,8 @@ class GpuRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
     methods_text: str
     is_origin: bool = False
     memory_note: str = ""
+    needed: Quantity | None = None  # memory of the step there, with its range; None where not known
+    largest_batch: int | None = None  # that fits there; 0: not one sample; None: not known
     samples_per_s: Quantity | None = None
     price_note: str = ""
     price_as_of: str = ""
@@ -217,7 +223,86 @@ class ScatterFigure(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="
     table: TableTwin
 
 
-Figure = RangeFigure | PartitionFigure | ScatterFigure
+class CurvePoint(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A step at one batch size. `mark` says what is special about it ("knee", "largest that fits"), else ""."""
+
+    batch_size: int
+    step: Quantity
+    samples_per_s: Quantity
+    memory: Quantity
+    verdict: Verdict
+    mark: str = ""
+
+
+class CurveFigure(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="curve", tag_field="kind"):
+    """Throughput and step time by batch size on one GPU."""
+
+    title: str
+    description: str
+    gpu: str
+    x_label: str
+    y_label: str
+    points: list[CurvePoint]
+    largest_fitting: int
+    table: TableTwin
+
+
+Figure = RangeFigure | PartitionFigure | ScatterFigure | CurveFigure
+
+
+class AlternativeRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The step in another precision or compiled, on the GPU shown first; without an answer `blocker` says why."""
+
+    precision: str  # the vocabulary's word
+    compile: str
+    label: str
+    step: Quantity
+    faster: Quantity  # against the step as run, not compiled, on the same GPU
+    memory: Quantity
+    verdict: Verdict
+    is_shown: bool = False  # what the rest of the view is about
+    blocker: str = ""
+
+
+class MemoryPartRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One part of the step's memory, and where its number comes from."""
+
+    label: str
+    amount: Quantity
+    source: str
+
+
+class MemoryView(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Where the step's memory goes on one GPU: the parts with bytes, and the sums. `measured`: the recorded peak."""
+
+    gpu: str
+    parts: list[MemoryPartRow]
+    allocated: Quantity
+    reserved: Quantity
+    device: Quantity
+    when: str  # "in the backward pass": where the peak is
+    measured: str = ""
+
+
+class BlockedRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A GPU that was asked about and has no answer."""
+
+    gpu: str
+    why: str
+
+
+class CoverageShares(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Shares by knowing the operation's family, by generic fallback, not scaled: of operations, and of time."""
+
+    gpu: str
+    item_count: int
+    family_of_items: float
+    fallback_of_items: float
+    unscaled_of_items: float
+    family_of_time: float
+    fallback_of_time: float
+    unscaled_of_time: float
+    text: str
 
 
 class ViewModel(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -248,3 +333,8 @@ class ViewModel(Struct, frozen=True, kw_only=True, omit_defaults=True):
     environment: dict[str, str]
     command: str
     version: str
+    alternatives: list[AlternativeRow] = []
+    alternatives_note: str = ""
+    memory: MemoryView | None = None
+    blocked: list[BlockedRow] = []
+    coverage: CoverageShares | None = None

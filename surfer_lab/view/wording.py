@@ -11,7 +11,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from surfer_lab.engine.compilation import CompileMode
 from surfer_lab.engine.estimate import Limit, Method
+from surfer_lab.engine.precision import Precision
 from surfer_lab.planner.advice import Bound
 from surfer_lab.planner.memory import Fit
 from surfer_lab.trace.tables import Phase
@@ -20,10 +22,12 @@ from surfer_lab.view.model import Quantity, Verdict
 
 __all__ = [
     "BOUND_WORDS",
+    "COMPILE_WORDS",
     "LIMIT_WORDS",
     "METHOD_WORDS",
     "PART_WORDS",
     "PHASE_WORDS",
+    "PRECISION_WORDS",
     "UNKNOWN",
     "VERDICT_OF",
     "TimeUnit",
@@ -87,6 +91,19 @@ PART_WORDS: Final[Mapping[str, str]] = {
     "input_wait": "waiting for input",
     "synchronization": "synchronising",
     "communication": "communication",
+}
+PRECISION_WORDS: Final[Mapping[Precision, str]] = {
+    Precision.AS_RUN: "as run",
+    Precision.FP32: "fp32",
+    Precision.TF32: "TF32",
+    Precision.AMP_FP16: "AMP fp16",
+    Precision.AMP_BF16: "AMP bf16",
+    Precision.BF16: "pure bf16",
+}
+COMPILE_WORDS: Final[Mapping[CompileMode, str]] = {
+    CompileMode.OFF: "not compiled",
+    CompileMode.DEFAULT: "compiled",
+    CompileMode.REDUCE_OVERHEAD: "compiled, CUDA graphs",
 }
 VERDICT_OF: Final[Mapping[Fit, Verdict]] = {
     Fit.FITS: Verdict.FITS,
@@ -219,14 +236,28 @@ def faster_quantity(speedup: float | None) -> Quantity:
     return Quantity(text=text, unit="x", value=rounded(speedup))
 
 
-def bytes_quantity(size_bytes: float | None) -> Quantity:
-    """Memory in GB (10^9 bytes, as printed on cards)."""
-    if size_bytes is None:
+def bytes_quantity(size_bytes: float | None, *, low: float | None = None, high: float | None = None) -> Quantity:
+    """Memory in GB (10^9 bytes, as printed on cards), with its range."""
+    if size_bytes is None or not math.isfinite(size_bytes):
         return Quantity(text=UNKNOWN, unit="GB")
     value = size_bytes / BYTES_PER_GB
+    least, most = (None if bound is None else bound / BYTES_PER_GB for bound in (low, high))
     return Quantity(
-        text=f"{significant(value).removesuffix('.0').removesuffix('.00')} GB", unit="GB", value=rounded(value)
+        text=f"{_gigabytes(value)} GB",
+        unit="GB",
+        value=rounded(value),
+        low=None if least is None else rounded(least),
+        high=None if most is None else rounded(most),
+        range_text=""
+        if least is None or most is None or _gigabytes(least) == _gigabytes(most)
+        else f"{_gigabytes(least)} to {_gigabytes(most)} GB",
     )
+
+
+def _gigabytes(value: float) -> str:
+    if 0 < value < 0.001:  # less than a megabyte says nothing on a card of gigabytes
+        return "<0.001"
+    return significant(value).removesuffix(".0").removesuffix(".00")
 
 
 def rate_quantity(per_s: float | None, *, low: float | None = None, high: float | None = None) -> Quantity:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from surfer_lab.errors import OptionError
 from surfer_lab.planner.options import (
     PREDICT_FLAGS,
+    CompileMode,
     Precision,
     PredictOptions,
     options_line,
@@ -45,7 +46,12 @@ def test_prices_are_read_with_and_without_a_dollar_sign_and_may_be_repeated():
     assert options.prices == {"H100 SXM5": 2.99, "L4": 0.7, "A100 SXM4 80GB": 1.1}
 
 
-def test_precision_as_run_is_the_only_one_offered():
+def test_the_what_ifs_are_words_of_the_engine():
+    asked = parse_predict_line("--precision AMP-bf16 --compile reduce-overhead --batch-sizes 64, 16 --no-run")
+    assert asked.precision is Precision.AMP_BF16
+    assert asked.compile is CompileMode.REDUCE_OVERHEAD
+    assert asked.batch_sizes == (16, 64)
+    assert asked.no_run
     assert parse_predict_line("--precision as-run").precision is Precision.AS_RUN
 
 
@@ -56,7 +62,8 @@ def test_precision_as_run_is_the_only_one_offered():
         ("--Batch-Sise 32", "--batch-size"),
         ("--no H100", "--on"),
         ("batch-size 32", "--batch-size"),
-        ("--compile default", "one of --on"),
+        ("--compile inductor", "known: off, default, reduce-overhead"),
+        ("--batch-sizes 8,many", "whole number above 0"),
         ("--batch-size many", "whole number above 0"),
         ("--batch-size 0", "whole number above 0"),
         ("--batch-size", "whole number above 0"),

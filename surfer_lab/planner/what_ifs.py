@@ -1,0 +1,154 @@
+"""What would one GPU take at other batch sizes, in other precisions, compiled? A curve and a table of alternatives.
+
+Both are rows of `planner.grid` on one GPU. The knee of a curve is its smallest batch with nine tenths of the best
+throughput; the largest fitting batch is searched on the graph, not read off the curve's points.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from surfer_lab.engine.compilation import CompileMode
+from surfer_lab.engine.options import EngineOptions
+from surfer_lab.engine.precision import Precision
+from surfer_lab.engine.whatif import with_precision
+from surfer_lab.hardware.gpu import Gpu
+from surfer_lab.planner.batch import BatchScaling
+from surfer_lab.planner.grid import batch_sizes_around, step_grid
+from surfer_lab.planner.largest_batch import batch_memory, largest_batches
+from surfer_lab.planner.memory import Fit
+from surfer_lab.trace.model import Trace
+
+__all__ = ["Alternative", "BatchCurve", "BatchPoint", "Blocked", "alternatives", "batch_curve", "in_precision"]
+
+_DEFAULT: Final = EngineOptions()
+ALTERNATIVE_PRECISIONS: Final = tuple(Precision)
+ALTERNATIVE_COMPILES: Final = tuple(CompileMode)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Blocked:
+    """A GPU without an answer, and why."""
+
+    gpu: Gpu
+    why: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class BatchPoint:
+    """One batch size: ns, samples/s, bytes on the device (likely and at most; None where not counted)."""
+
+    batch_size: int
+    step_ns: float
+    low_ns: float
+    high_ns: float
+    samples_per_s: float
+    memory_bytes: int | None
+    memory_high_bytes: int | None
+    fit: Fit
+
+
+@dataclass(frozen=True, kw_only=True)
+class BatchCurve:
+    """A step on one GPU by batch size. `knee` and `largest_fitting` are batch sizes; 0: not one sample fits."""
+
+    gpu: Gpu
+    points: tuple[BatchPoint, ...]
+    knee: int | None
+    largest_fitting: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Alternative:
+    """The step in a precision and compile mode; `blocker` says why there is no answer, then numbers are None."""
+
+    precision: Precision
+    compile: CompileMode
+    step_ns: float | None
+    low_ns: float | None
+    high_ns: float | None
+    memory_bytes: float | None
+    fit: Fit
+    blocker: str | None
+
+
+def in_precision(step: BatchScaling, precision: Precision, options: EngineOptions = _DEFAULT) -> BatchScaling:
+    """The captures rewritten for a precision; as they are for `AS_RUN`."""
+    if precision is Precision.AS_RUN:
+        return step
+    return BatchScaling(
+        captured=tuple((size, with_precision(trace, precision, options=options).trace) for size, trace in step.captured)
+    )
+
+
+def batch_curve(
+    step: BatchScaling,
+    gpu: Gpu,
+    *,
+    batch_size: int,
+    batch_sizes: Sequence[int] = (),
+    precision: Precision = Precision.AS_RUN,
+    compiled: CompileMode = CompileMode.OFF,
+    options: EngineOptions = _DEFAULT,
+) -> BatchCurve:
+    """The curve at `batch_sizes`, by default doublings around `batch_size`; the step's own batch is always a point."""
+    sizes = sorted({batch_size, *(batch_sizes or batch_sizes_around(batch_size))})
+    grid = step_grid(step, [gpu], batch_sizes=sizes, precisions=(precision,), compiles=(compiled,), options=options)
+    counted = in_precision(step, precision, options)
+    memory = batch_memory(counted, [gpu], sizes)[0]
+    rate = grid.samples_per_s[0, :, 0, 0]
+    points = tuple(
+        BatchPoint(
+            batch_size=size,
+            step_ns=float(grid.step_ns[0, place, 0, 0]),
+            low_ns=float(grid.low_ns[0, place, 0, 0]),
+            high_ns=float(grid.high_ns[0, place, 0, 0]),
+            samples_per_s=float(rate[place]),
+            memory_bytes=memory[place].estimate.device.likely,
+            memory_high_bytes=memory[place].estimate.device.high,
+            fit=memory[place].fit,
+        )
+        for place, size in enumerate(sizes)
+        if np.isfinite(grid.step_ns[0, place, 0, 0])
+    )
+    return BatchCurve(
+        gpu=gpu,
+        points=points,
+        knee=grid.knee_batch(0, 0, 0),
+        largest_fitting=largest_batches(counted, [gpu])[0],
+    )
+
+
+def alternatives(
+    step: Trace,
+    gpu: Gpu,
+    *,
+    origin: Gpu | None = None,
+    options: EngineOptions = _DEFAULT,
+    precisions: Sequence[Precision] = ALTERNATIVE_PRECISIONS,
+    compiles: Sequence[CompileMode] = ALTERNATIVE_COMPILES,
+) -> tuple[Alternative, ...]:
+    """The step as recorded or captured, asked about in every precision and compile mode, on one GPU."""
+    grid = step_grid(step, [gpu], origin=origin, precisions=precisions, compiles=compiles, options=options)
+    return tuple(
+        Alternative(
+            precision=precision,
+            compile=compiled,
+            step_ns=_known(grid.step_ns[0, 0, row, column]),
+            low_ns=_known(grid.low_ns[0, 0, row, column]),
+            high_ns=_known(grid.high_ns[0, 0, row, column]),
+            memory_bytes=_known(grid.memory_bytes[0, 0, row]),
+            fit=grid.fit_at(0, 0, row),
+            blocker=grid.blockers[0][row],
+        )
+        for row, precision in enumerate(precisions)
+        for column, compiled in enumerate(compiles)
+    )
+
+
+def _known(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None

@@ -1,0 +1,254 @@
+"""How are the what-ifs of a prediction shown? Batch curve, alternatives, memory's parts, coverage: worded and rounded.
+
+`WhatIfs` is what a host worked out for the GPU that is shown first; each part may be missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from surfer_lab.engine.compilation import CompileMode
+from surfer_lab.engine.precision import Precision
+from surfer_lab.planner.byte_range import ByteRange
+from surfer_lab.planner.coverage import Coverage
+from surfer_lab.planner.graph_memory import MemoryEstimate
+from surfer_lab.planner.sharding import ShardedNeed
+from surfer_lab.planner.what_ifs import Alternative, BatchCurve, BatchPoint, Blocked
+from surfer_lab.view.model import (
+    AlternativeRow,
+    BlockedRow,
+    CoverageShares,
+    CurveFigure,
+    CurvePoint,
+    MemoryPartRow,
+    MemoryView,
+    Quantity,
+    Role,
+    Sentence,
+    TableTwin,
+)
+from surfer_lab.view.wording import (
+    COMPILE_WORDS,
+    PHASE_WORDS,
+    PRECISION_WORDS,
+    VERDICT_OF,
+    bytes_quantity,
+    faster_quantity,
+    name_text,
+    percent_text,
+    rate_quantity,
+    rounded,
+    time_quantity,
+    time_unit,
+)
+
+__all__ = [
+    "NO_WHAT_IFS", "WhatIfs", "alternative_rows", "batch_sentence", "blocked_rows", "coverage_view", "curve_figure",
+    "memory_view", "sharded_sentence", "step_words",
+]  # fmt: skip
+
+_SHARDED_NAMED: Final = 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class WhatIfs:
+    """Beside the prediction itself; the largest batches by GPU."""
+
+    precision: Precision = Precision.AS_RUN
+    compiled: CompileMode = CompileMode.OFF
+    curve: BatchCurve | None = None
+    alternatives: tuple[Alternative, ...] = ()
+    memory: MemoryEstimate | None = None
+    measured_above_start_bytes: int | None = None
+    largest_batches: Mapping[str, int] = field(default_factory=dict)
+    sharded: tuple[ShardedNeed, ...] = ()
+    blocked: tuple[Blocked, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+NO_WHAT_IFS: Final = WhatIfs()
+
+
+def step_words(what_ifs: WhatIfs) -> str:
+    """How the step is asked about, to stand behind its title: ", AMP bf16, compiled"; "" as run."""
+    words = []
+    if what_ifs.precision is not Precision.AS_RUN:
+        words.append(PRECISION_WORDS[what_ifs.precision])
+    if what_ifs.compiled is not CompileMode.OFF:
+        words.append(COMPILE_WORDS[what_ifs.compiled])
+    return "".join(f", {word}" for word in words)
+
+
+def curve_figure(curve: BatchCurve) -> CurveFigure:
+    """Throughput by batch size, with the knee and the largest batch that fits."""
+    unit = time_unit([point.step_ns for point in curve.points])
+    last_fitting = max(
+        (point.batch_size for point in curve.points if point.batch_size <= curve.largest_fitting), default=0
+    )
+
+    def marks(point: BatchPoint) -> str:
+        said = []
+        if point.batch_size == curve.knee:
+            said.append("knee")
+        if point.batch_size == last_fitting:
+            said.append("largest shown that fits")
+        return ", ".join(said)
+
+    points = [
+        CurvePoint(
+            batch_size=point.batch_size,
+            step=time_quantity(point.step_ns, low_ns=point.low_ns, high_ns=point.high_ns, unit=unit),
+            samples_per_s=rate_quantity(
+                point.samples_per_s,
+                low=point.samples_per_s * point.step_ns / point.high_ns,
+                high=point.samples_per_s * point.step_ns / point.low_ns,
+            ),
+            memory=bytes_quantity(point.memory_bytes),
+            verdict=VERDICT_OF[point.fit],
+            mark=marks(point),
+        )
+        for point in curve.points
+    ]
+    return CurveFigure(
+        title=f"Batch size on {curve.gpu.name}",
+        description=(
+            f"Samples a second by batch size on {curve.gpu.name}; the knee is the smallest batch with nine tenths of "
+            "the best throughput shown."
+        ),
+        gpu=curve.gpu.name,
+        x_label="batch size",
+        y_label="samples/s",
+        points=points,
+        largest_fitting=curve.largest_fitting,
+        table=TableTwin(
+            columns=["Batch", "Step", "Range", "Samples/s", "Memory", "Fits", ""],
+            rows=[
+                [
+                    f"{point.batch_size:,}",
+                    point.step.text,
+                    point.step.range_text,
+                    point.samples_per_s.text.removesuffix(" samples/s"),
+                    point.memory.text,
+                    point.verdict.value,
+                    point.mark,
+                ]
+                for point in points
+            ],
+        ),
+    )
+
+
+def batch_sentence(curve: BatchCurve) -> Sentence:
+    """The largest batch that fits, and where more gains little."""
+    name, largest = curve.gpu.name, curve.largest_fitting
+    capacity = bytes_quantity(curve.gpu.memory_bytes).text
+    text = f"up to {largest:,} fit on {name} ({capacity})" if largest else f"not one sample fits on {name} ({capacity})"
+    if curve.knee is not None:
+        at_knee = next(point for point in curve.points if point.batch_size == curve.knee)
+        best = max(curve.points, key=lambda point: point.samples_per_s)
+        text += (
+            f"; from {curve.knee:,} on ({rate_quantity(at_knee.samples_per_s).text}) a larger one gains less than "
+            f"a tenth (at {best.batch_size:,}: {rate_quantity(best.samples_per_s).text})"
+        )
+    return Sentence(role=Role.BATCH, label="Batch size", text=f"{text}.")
+
+
+def alternative_rows(what_ifs: WhatIfs) -> list[AlternativeRow]:
+    """One row a precision and compile mode; a GPU that lacks a dtype has one row for it."""
+    found = what_ifs.alternatives
+    base = next(
+        (one.step_ns for one in found if one.precision is Precision.AS_RUN and one.compile is CompileMode.OFF), None
+    )
+    unit = time_unit([one.step_ns for one in found if one.step_ns is not None])
+    rows = []
+    for one in found:
+        if one.step_ns is None and one.compile is not CompileMode.OFF:
+            continue
+        label = PRECISION_WORDS[one.precision]
+        if one.compile is not CompileMode.OFF:
+            label += f", {COMPILE_WORDS[one.compile]}"
+        rows.append(
+            AlternativeRow(
+                precision=one.precision.value,
+                compile=one.compile.value,
+                label=label,
+                step=time_quantity(one.step_ns, low_ns=one.low_ns, high_ns=one.high_ns, unit=unit),
+                faster=faster_quantity(base / one.step_ns if base is not None and one.step_ns else None),
+                memory=bytes_quantity(one.memory_bytes),
+                verdict=VERDICT_OF[one.fit],
+                is_shown=one.precision is what_ifs.precision and one.compile is what_ifs.compiled,
+                blocker=one.blocker or ("" if one.step_ns is not None else "no answer"),
+            )
+        )
+    return rows
+
+
+def memory_view(estimate: MemoryEstimate, gpu_name: str, measured: str = "") -> MemoryView:
+    """The parts that hold anything, largest first, and the sums."""
+    rows = sorted((row for row in estimate.rows if row.bytes.high > 0), key=lambda row: -row.bytes.likely)
+    phase = PHASE_WORDS[estimate.peak_phase]
+    when = "before the first operation" if estimate.peak_op < 0 else f"{phase} phase"
+    return MemoryView(
+        gpu=gpu_name,
+        parts=[MemoryPartRow(label=row.part.value, amount=_bytes(row.bytes), source=row.source) for row in rows],
+        allocated=_bytes(estimate.allocated),
+        reserved=_bytes(estimate.reserved),
+        device=_bytes(estimate.device),
+        when=when,
+        measured=measured,
+    )
+
+
+def _bytes(amount: ByteRange) -> Quantity:
+    return bytes_quantity(amount.likely, low=amount.low, high=amount.high)
+
+
+def sharded_sentence(needs: Sequence[ShardedNeed]) -> Sentence | None:
+    """Which GPUs could hold the step together: the fewest, then the fewest of smaller cards."""
+    chosen: list[ShardedNeed] = []
+    for need in sorted(needs, key=lambda need: (need.gpu_count, -(need.gpu.release_year or 0), need.gpu.name)):
+        if all(need.gpu.memory_bytes < 0.75 * one.gpu.memory_bytes for one in chosen):
+            chosen.append(need)
+    if not chosen:
+        return None
+    named = ", or ".join(
+        f"{need.gpu_count:,} x {need.gpu.name} ({bytes_quantity(need.gpu.memory_bytes).text}, "
+        f"{bytes_quantity(need.bytes_each).text} used on each)"
+        for need in chosen[:_SHARDED_NAMED]
+    )
+    text = (
+        f"it needs {named}, with its parameters, gradients and optimizer state sharded over them (FSDP, ZeRO stage 3) "
+        "and this batch on each."
+    )
+    return Sentence(role=Role.SHARDED, label="On several GPUs", text=text)
+
+
+def blocked_rows(blocked: Sequence[Blocked]) -> list[BlockedRow]:
+    """One a GPU, by name."""
+    return sorted(
+        (BlockedRow(gpu=name_text(one.gpu.name), why=one.why.removeprefix(f"{one.gpu.name} ")) for one in blocked),
+        key=lambda row: row.gpu,
+    )
+
+
+def coverage_view(coverage: Coverage, gpu_name: str) -> CoverageShares:
+    """The shares and the line that says them."""
+    text = (
+        f"Coverage on {gpu_name}: {percent_text(coverage.family_of_items)} of {coverage.item_count:,} operations and "
+        f"{percent_text(coverage.family_of_time)} of the GPU time by their family; by generic fallback "
+        f"{percent_text(coverage.fallback_of_items)} and {percent_text(coverage.fallback_of_time)}; not scaled "
+        f"{percent_text(coverage.unscaled_of_items)} and {percent_text(coverage.unscaled_of_time)}."
+    )
+    return CoverageShares(
+        gpu=gpu_name,
+        item_count=coverage.item_count,
+        family_of_items=rounded(coverage.family_of_items, 4),
+        fallback_of_items=rounded(coverage.fallback_of_items, 4),
+        unscaled_of_items=rounded(coverage.unscaled_of_items, 4),
+        family_of_time=rounded(coverage.family_of_time, 4),
+        fallback_of_time=rounded(coverage.fallback_of_time, 4),
+        unscaled_of_time=rounded(coverage.unscaled_of_time, 4),
+        text=text,
+    )
