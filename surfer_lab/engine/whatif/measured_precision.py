@@ -93,7 +93,9 @@ def in_precision(
         after = _roofline(_as_recorded(change.work), gpus, flags)
     else:
         after = _roofline(change.work, gpus, flags)
-    changed = change.changed | ((before != after).any(axis=0) & work.arithmetic & ~precision_half(precision))
+    changed = change.changed
+    if precision.half is None:
+        changed = changed | ((before != after).any(axis=0) & work.arithmetic)  # TF32 comes or goes
     ratio = np.where(changed, np.divide(after, before, out=np.ones_like(after), where=before > 0), 1.0)
     ratio[:, change.vanishes] = 0.0
     touched = (changed | change.vanishes) & ~work.unscaled & ~work.is_communication & ~work.is_copy
@@ -107,11 +109,6 @@ def in_precision(
     return replace(
         times, duration_ns=duration, low_ns=duration / factor, high_ns=duration * factor, method=method.astype(np.int8)
     )
-
-
-def precision_half(precision: Precision) -> bool:
-    """Does it compute in a half?"""
-    return precision.half is not None
 
 
 def _roofline(work: Work, gpus: Sequence[Gpu], options: EngineOptions) -> F64:

@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
+import numpy as np
+
 from surfer_lab.engine.options import EngineOptions
 from surfer_lab.engine.precision import Precision
 from surfer_lab.engine.whatif.fused_ops import is_compiled
@@ -17,6 +19,8 @@ from surfer_lab.engine.whatif.result import RewriteResult
 from surfer_lab.errors import PredictionError
 from surfer_lab.trace.model import Trace, TraceOrigin
 from surfer_lab.trace.rewrite import add_grad_scaler, autocast, drop_grad_scaler, floats_of, to_one_float
+from surfer_lab.trace.rewrite.names import CAST_OP
+from surfer_lab.trace.tables import Phase, TensorRole
 
 __all__ = ["with_precision"]
 
@@ -39,8 +43,7 @@ def with_precision(trace: Trace, precision: Precision, *, options: EngineOptions
         raise PredictionError(
             "the step is compiled already, its ops are fused", remedy="ask for the precision first, then compile"
         )
-    wanted = precision.half if not precision.is_autocast else None
-    if not precision.is_autocast and floats_of(trace) <= {wanted or "float32"}:
+    if _is_so_already(trace, precision):
         return RewriteResult(trace=trace, options=options, notes=_notes(trace, precision))
     if not len(trace.uses) and len(trace.ops):
         raise PredictionError(
@@ -54,6 +57,18 @@ _MEASURED_NOTE: Final = (
     "measured kernels are scaled by the ratio of their rooflines in both precisions; casts are added to the products "
     "that they feed, and element-wise work between products is taken to move halves"
 )
+
+
+def _is_so_already(trace: Trace, precision: Precision) -> bool:
+    """Are all floats of the dtype wanted; under autocast: are there casts to the half, and parameters in float32?"""
+    floats = floats_of(trace)
+    if not precision.is_autocast:
+        return floats <= {precision.half or "float32"}
+    is_parameter = trace.tensors.role == TensorRole.PARAMETER
+    of_parameters = set(trace.tensors.dtype.take(is_parameter))
+    casts = trace.ops.name.map(lambda name: name == CAST_OP, absent=False, dtype=np.bool_)
+    to_half = trace.ops.output_dtypes.map(lambda dtypes: dtypes[:1] == (precision.half,), absent=False, dtype=np.bool_)
+    return floats == {"float32", precision.half} and of_parameters == {"float32"} and bool((casts & to_half).any())
 
 
 def _rewritten(trace: Trace, precision: Precision) -> Trace:
@@ -78,7 +93,7 @@ def _notes(trace: Trace, precision: Precision) -> tuple[str, ...]:
         said = [f"autocast to {precision.half} over the whole forward pass and loss, by torch's lists for CUDA"]
         if floats_of(trace) != {"float32"}:
             said.append("parameters in float32, as autocast expects them, whatever the recording had")
-        if precision is Precision.AMP_FP16 and bool((trace.ops.phase == 2).any()):
+        if precision is Precision.AMP_FP16 and bool((trace.ops.phase == Phase.BACKWARD).any()):
             said.append("gradients are scaled and checked (GradScaler); the host waits for the check in each step")
         return tuple(said)
     if precision is Precision.BF16:
