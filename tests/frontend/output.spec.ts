@@ -92,6 +92,50 @@ describe('a prediction', () => {
     ]);
   });
 
+  it('folds what other precisions and compiling would give, with what is not possible and why', async () => {
+    const row = {
+      precision: 'amp-bf16',
+      compile: 'off',
+      label: 'AMP bf16',
+      step: quantity('25 ms', '20 to 31 ms'),
+      faster: quantity('2.0x faster'),
+      memory: quantity('6 GB'),
+      verdict: 'fits'
+    } as const;
+    const alternatives = [
+      row,
+      { ...row, label: 'TF32', step: quantity('–'), blocker: 'no TF32 on this GPU' }
+    ];
+    const fold = (
+      await drawn(prediction({ alternatives, alternatives_note: 'On A100 SXM4 80GB.' }))
+    ).querySelector('details.jp-SurferOutput-alternatives');
+    expect(fold?.querySelectorAll('tbody tr').length).toBe(2);
+    expect(fold?.textContent).toContain('20 to 31 ms');
+    expect(fold?.textContent).toContain('no TF32 on this GPU');
+  });
+
+  it('folds where the memory goes', async () => {
+    const parts = [
+      { label: 'activations', amount: quantity('2.7 GB'), source: 'the captured storages' }
+    ];
+    const sums = {
+      allocated: quantity('3 GB'),
+      reserved: quantity('3.2 GB'),
+      device: quantity('4 GB')
+    };
+    const node = await drawn(
+      prediction({ memory: { gpu: 'L4', parts, ...sums, when: 'in the backward pass' } })
+    );
+    const fold = node.querySelector('details.jp-SurferOutput-memory');
+    expect(fold?.querySelector('summary')?.textContent).toBe('Memory on L4');
+    expect(fold?.textContent).toContain('the captured storages');
+  });
+
+  it('says which GPUs have no answer, and why', async () => {
+    const node = await drawn(prediction({ blocked: [{ gpu: 'P100', why: 'no bf16' }] }));
+    expect(node.querySelector('details.jp-SurferOutput-blocked')?.textContent).toContain('no bf16');
+  });
+
   it('says for every GPU where its price, memory and time come from, folded', async () => {
     const grounds = (await drawn(prediction())).querySelector('details.jp-SurferOutput-grounds');
     expect(grounds?.hasAttribute('open')).toBe(false);
@@ -176,6 +220,14 @@ describe('reading', () => {
   it('refuses a row without its numbers', () => {
     const damaged = { ...prediction(), rows: [{ gpu: 'L4' }] };
     expect(readPrediction(damaged, OWN_VERSION, trans).kind).toBe('unreadable');
+  });
+
+  it('says that a prediction is damaged where it cannot be drawn to its end', async () => {
+    const log = jest.spyOn(console, 'error').mockImplementation(() => undefined);
+    const node = await drawn({ ...prediction(), memory: { gpu: 'L4' } });
+    expect(node.querySelector('[role=alert]')?.textContent).toContain('damaged');
+    expect(log).toHaveBeenCalled();
+    log.mockRestore();
   });
 
   it('says when kernel and front end differ, and still draws', () => {

@@ -5,10 +5,16 @@ import { Widget } from '@lumino/widgets';
 
 import { element } from '../../components/element';
 import { table } from '../../components/table';
-import type { GpuRow, OperationRow, Quantity, ViewModel } from '../../generated/view_model';
-import type { ICell, IColumn, IReadable, IUnreadable } from '../../tokens';
-
-const UNKNOWN = '–';
+import type { ViewModel } from '../../generated/view_model';
+import type { IColumn, IReadable, IUnreadable } from '../../tokens';
+import {
+  alternativeColumns,
+  blockedColumns,
+  gpuColumns,
+  groundsColumns,
+  memoryColumns,
+  operationColumns
+} from './columns';
 
 /** Draws one prediction; the GPU table starts with the short list and opens to all on a button. */
 export class PredictionBody extends Widget {
@@ -48,17 +54,52 @@ export class PredictionBody extends Widget {
       this.node.append(this._button);
     }
     this._drawGpus();
-    if (view.operations.length > 0) {
-      const columns = operationColumns(trans, view);
-      const caption = trans.__('Costliest operations of a step');
-      this.node.append(folded('Output-operations', table(caption, columns, view.operations)));
-    }
-    const grounds = trans.__('Where prices, memory and times come from');
-    this.node.append(folded('Output-grounds', table(grounds, groundsColumns(trans), view.rows)));
-    const notes = [view.range_note, view.price_note, ...view.assumptions, note].filter(
-      text => text
-    );
+    this._drawFolded(view);
+    const notes = [
+      view.range_note,
+      view.alternatives_note ?? '',
+      view.price_note,
+      ...view.assumptions,
+      note
+    ].filter(text => text);
     this.node.append(...notes.map(text => element('p', 'Output-note', text)));
+  }
+
+  private _drawFolded(view: ViewModel): void {
+    const trans = this._trans;
+    const fold = <Row>(
+      part: string,
+      caption: string,
+      columns: readonly IColumn<Row>[],
+      rows: readonly Row[]
+    ): void => {
+      if (rows.length > 0) {
+        this.node.append(folded(`Output-${part}`, table(caption, columns, rows)));
+      }
+    };
+    const { operations, rows, alternatives = [], memory, blocked = [] } = view;
+    fold('blocked', trans.__('GPUs without an answer'), blockedColumns(trans), blocked);
+    fold(
+      'operations',
+      trans.__('Costliest operations of a step'),
+      operationColumns(trans, view),
+      operations
+    );
+    fold(
+      'alternatives',
+      trans.__('In another precision, or compiled'),
+      alternativeColumns(trans, alternatives),
+      alternatives
+    );
+    if (memory) {
+      fold('memory', trans.__('Memory on %1', memory.gpu), memoryColumns(trans), memory.parts);
+    }
+    fold(
+      'grounds',
+      trans.__('Where prices, memory and times come from'),
+      groundsColumns(trans),
+      rows
+    );
   }
 
   private _drawGpus(): void {
@@ -111,85 +152,4 @@ function sentenceElement(sentence: ViewModel['sentences'][number]): HTMLElement 
   made.append(sentence.text);
   made.dataset['role'] = sentence.role;
   return made;
-}
-
-// Not known and not sent are the same to a reader: an en dash, never a zero.
-function quantityCell(quantity: Quantity | null | undefined): ICell {
-  const text = quantity?.text ?? UNKNOWN;
-  const detail = quantity?.range_text;
-  return detail ? { text, detail } : { text };
-}
-
-function gpuColumns(trans: TranslationBundle, view: ViewModel): IColumn<GpuRow>[] {
-  const quantity = (
-    label: string,
-    of: (row: GpuRow) => Quantity | null | undefined
-  ): IColumn<GpuRow> => ({ label, isNumber: true, cell: row => quantityCell(of(row)) });
-  const columns: IColumn<GpuRow>[] = [
-    {
-      label: trans.__('GPU'),
-      cell: row =>
-        row.is_origin ? { text: row.gpu, detail: trans.__('recorded here') } : { text: row.gpu }
-    },
-    quantity(trans.__('Step'), row => row.step),
-    ...(view.shows_busy ? [quantity(trans.__('GPU busy'), (row: GpuRow) => row.busy)] : []),
-    quantity(trans.__('Against here'), row => row.faster),
-    quantity(trans.__('Samples/s'), row => row.samples_per_s),
-    quantity(trans.__('Price'), row => row.usd_per_hour),
-    quantity(trans.__('1,000 steps'), row => row.usd_per_1000_steps),
-    quantity(trans.__('This cell'), row => row.cell),
-    {
-      label: trans.__('Memory'),
-      isNumber: true,
-      cell: row => ({ text: row.memory.text, detail: row.verdict })
-    },
-    { label: trans.__('Bound by'), cell: row => ({ text: row.bound }) }
-  ];
-  return filled(columns, view.rows);
-}
-
-// Without the columns that no row has anything for: samples without a batch size, here without a GPU here.
-function filled<Row>(columns: readonly IColumn<Row>[], rows: readonly Row[]): IColumn<Row>[] {
-  return columns.filter(column => rows.some(row => ![UNKNOWN, ''].includes(column.cell(row).text)));
-}
-
-function groundsColumns(trans: TranslationBundle): IColumn<GpuRow>[] {
-  return [
-    { label: trans.__('GPU'), cell: row => ({ text: row.gpu }) },
-    { label: trans.__('Price'), cell: row => ({ text: row.price_note ?? UNKNOWN }) },
-    { label: trans.__('Source'), cell: row => ({ text: row.price_source ?? UNKNOWN }) },
-    { label: trans.__('Memory needed'), cell: row => ({ text: row.memory_note ?? UNKNOWN }) },
-    { label: trans.__('Predicted by'), cell: row => ({ text: row.methods_text }) }
-  ];
-}
-
-function operationColumns(trans: TranslationBundle, view: ViewModel): IColumn<OperationRow>[] {
-  const focus = view.rows.findIndex(row => row.gpu === view.focus);
-  const columns: IColumn<OperationRow>[] = [
-    { label: trans.__('Operation'), cell: row => ({ text: row.name }) },
-    { label: trans.__('Launches'), isNumber: true, cell: row => ({ text: row.launches_text }) },
-    { label: trans.__('Phase'), cell: row => ({ text: row.phase }) },
-    { label: trans.__('Here'), isNumber: true, cell: row => ({ text: row.here.text }) },
-    { label: trans.__('Share'), isNumber: true, cell: row => ({ text: row.share_text }) }
-  ];
-  if (focus >= 0) {
-    const named = (labels: readonly string[], index: number | undefined): string =>
-      labels[index ?? -1] ?? UNKNOWN;
-    columns.push(
-      {
-        label: view.focus,
-        isNumber: true,
-        cell: row => ({ text: row.on_text[focus] ?? UNKNOWN, detail: row.on_range[focus] ?? '' })
-      },
-      {
-        label: trans.__('Limited by'),
-        cell: row => ({ text: named(view.limit_labels, row.on_limit[focus]) })
-      },
-      {
-        label: trans.__('Predicted by'),
-        cell: row => ({ text: named(view.method_labels, row.on_method[focus]) })
-      }
-    );
-  }
-  return filled(columns, view.operations);
 }

@@ -25,9 +25,20 @@ export class PredictionRenderer extends Panel implements IRenderMime.IRenderer {
     for (const old of [...this.widgets]) {
       old.dispose();
     }
-    const prediction = readPrediction(model.data[PREDICTION_MIME_TYPE], OWN_VERSION, this._trans);
-    this.addWidget(new PredictionBody(prediction, this._trans));
+    this.addWidget(this._bodyOf(model.data[PREDICTION_MIME_TYPE]));
     return Promise.resolve();
+  }
+
+  private _bodyOf(data: unknown): PredictionBody {
+    const prediction = readPrediction(data, OWN_VERSION, this._trans);
+    try {
+      return new PredictionBody(prediction, this._trans);
+    } catch (error) {
+      // A notebook edited by hand or by another program: its other outputs must still be drawn.
+      console.error(error);
+      const reason = this._trans.__('This prediction is damaged. Run the cell again.');
+      return new PredictionBody({ kind: 'unreadable', reason }, this._trans);
+    }
   }
 }
 
