@@ -9,6 +9,11 @@ reads from memory (zeros, ones) is put into its readers.
 Between: every group has a depth, one more than the deepest it depends on. An op joins the deepest groups that make what
 it reads (groups of one depth do not depend on each other, and become one), never a shallower one: so groups do not wait
 for each other in a circle.
+
+Against the schedules of torch 2.13's TorchInductor on a CPU (`tools/compare_fusion.py`), kernels forward, backward: a
+perceptron 2, 5 by the rule and 2, 5 there; a transformer block 4, 8 and 4, 9 (a layer norm's gradients are two, which
+`launch_count` has); a convolutional net 4, 3 and 10, 6, where the CPU's convolutions want their operands rearranged and
+every batch norm's counter is a kernel.
 """
 
 from __future__ import annotations
