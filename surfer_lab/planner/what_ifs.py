@@ -26,8 +26,9 @@ from surfer_lab.trace.model import Trace
 __all__ = ["Alternative", "BatchCurve", "BatchPoint", "Blocked", "alternatives", "batch_curve", "in_precision"]
 
 _DEFAULT: Final = EngineOptions()
-ALTERNATIVE_PRECISIONS: Final = tuple(Precision)
-ALTERNATIVE_COMPILES: Final = tuple(CompileMode)
+_PLAIN: Final = (CompileMode.OFF,)
+_FLAG_ONLY: Final = (Precision.FP32, Precision.TF32)
+_FAR: Final = 8
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,10 +96,15 @@ def batch_curve(
     compiled: CompileMode = CompileMode.OFF,
     options: EngineOptions = _DEFAULT,
 ) -> BatchCurve:
-    """The curve at `batch_sizes`, by default doublings around `batch_size`; the step's own batch is always a point."""
-    sizes = sorted({batch_size, *(batch_sizes or batch_sizes_around(batch_size))})
-    grid = step_grid(step, [gpu], batch_sizes=sizes, precisions=(precision,), compiles=(compiled,), options=options)
+    """The curve at `batch_sizes`, by default doublings around `batch_size`.
+
+    The step's own batch is always a point, and the largest that fits unless it lies far beyond the others.
+    """
     counted = in_precision(step, precision, options)
+    largest = largest_batches(counted, [gpu])[0]
+    asked = {batch_size, *(batch_sizes or batch_sizes_around(batch_size))}
+    sizes = sorted(asked | ({largest} if 0 < largest <= _FAR * max(asked) else set()))
+    grid = step_grid(step, [gpu], batch_sizes=sizes, precisions=(precision,), compiles=(compiled,), options=options)
     memory = batch_memory(counted, [gpu], sizes)[0]
     rate = grid.samples_per_s[0, :, 0, 0]
     points = tuple(
@@ -119,7 +125,7 @@ def batch_curve(
         gpu=gpu,
         points=points,
         knee=grid.knee_batch(0, 0, 0),
-        largest_fitting=largest_batches(counted, [gpu])[0],
+        largest_fitting=largest,
     )
 
 
@@ -129,15 +135,32 @@ def alternatives(
     *,
     origin: Gpu | None = None,
     options: EngineOptions = _DEFAULT,
-    precisions: Sequence[Precision] = ALTERNATIVE_PRECISIONS,
-    compiles: Sequence[CompileMode] = ALTERNATIVE_COMPILES,
+    asked: tuple[Precision, CompileMode] = (Precision.AS_RUN, CompileMode.OFF),
+    with_graphs: bool = True,
 ) -> tuple[Alternative, ...]:
-    """The step as recorded or captured, asked about in every precision and compile mode, on one GPU."""
-    grid = step_grid(step, [gpu], origin=origin, precisions=precisions, compiles=compiles, options=options)
+    """The step as recorded or captured, asked about in every precision, and compiled, on one GPU.
+
+    fp32 and TF32 differ from the step as run by a flag only: compiled they are shown where one of them is `asked`.
+    `with_graphs` adds CUDA graphs (reduce-overhead).
+    """
+    compiles = [CompileMode.DEFAULT, *([CompileMode.REDUCE_OVERHEAD] if with_graphs else [])]
+    compiles += [asked[1]] if asked[1] not in (CompileMode.OFF, *compiles) else []
+    compiled_precisions = [one for one in Precision if one not in _FLAG_ONLY or one is asked[0]]
+    plain = step_grid(step, [gpu], origin=origin, precisions=tuple(Precision), compiles=_PLAIN, options=options)
+    fused = step_grid(step, [gpu], origin=origin, precisions=compiled_precisions, compiles=compiles, options=options)
+    rows = [
+        *((precision, CompileMode.OFF, plain, row, 0) for row, precision in enumerate(Precision)),
+        *(
+            (precision, mode, fused, row, column)
+            for row, precision in enumerate(compiled_precisions)
+            for column, mode in enumerate(compiles)
+        ),
+    ]
+    order = list(Precision)
     return tuple(
         Alternative(
             precision=precision,
-            compile=compiled,
+            compile=mode,
             step_ns=_known(grid.step_ns[0, 0, row, column]),
             low_ns=_known(grid.low_ns[0, 0, row, column]),
             high_ns=_known(grid.high_ns[0, 0, row, column]),
@@ -145,8 +168,7 @@ def alternatives(
             fit=grid.fit_at(0, 0, row),
             blocker=grid.blockers[0][row],
         )
-        for row, precision in enumerate(precisions)
-        for column, compiled in enumerate(compiles)
+        for precision, mode, grid, row, column in sorted(rows, key=lambda row: order.index(row[0]))
     )
 
 

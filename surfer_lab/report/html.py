@@ -13,6 +13,7 @@ from typing import Final
 
 from surfer_lab.report.html_gpus import gpu_table
 from surfer_lab.report.html_operations import operation_tables
+from surfer_lab.report.html_what_ifs import what_if_sections
 from surfer_lab.report.markup import Child, Markup, join, name_markup, tag, verbatim
 from surfer_lab.report.svg import partition_svg, scatter_svg
 from surfer_lab.view.model import (
@@ -92,6 +93,7 @@ def _body(view: ViewModel, *, made_on: str, is_page: bool) -> list[Child]:
         _warnings(view.warnings) if view.warnings else None,
         *_partition(view),
         *gpu_table(view),
+        *what_if_sections(view),
         *operation_tables(view),
         *_details(view, is_page=is_page),
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from surfer_lab.report.html_what_ifs import without_answer
 from surfer_lab.report.markup import Child, Markup, name_markup, tag
 from surfer_lab.report.svg import range_svg
 from surfer_lab.view.model import GpuRow, Quantity, RangeBar, Verdict, ViewModel
@@ -23,6 +24,7 @@ def gpu_table(view: ViewModel) -> list[Child]:
     with_batch = any(row.samples_per_s is not None for row in view.rows)
     with_epoch = any(row.epoch is not None for row in view.rows)
     with_cell = any(row.cell is not None for row in view.rows)
+    with_largest = any(row.largest_batch is not None for row in view.rows)
     columns = [
         _head("GPU", left=True, is_text=True),
         _head("Step"),
@@ -35,6 +37,7 @@ def gpu_table(view: ViewModel) -> list[Child]:
         _head("Epoch") if with_epoch else None,
         _head("This cell") if with_cell else None,
         _head("Memory"),
+        _head("Largest", sub="batch") if with_largest else None,
         _head("Bound by", left=True, is_text=True, class_="s-wide"),
     ]
     body = [
@@ -45,6 +48,7 @@ def gpu_table(view: ViewModel) -> list[Child]:
             with_batch=with_batch,
             with_epoch=with_epoch,
             with_cell=with_cell,
+            with_largest=with_largest,
             shows_busy=view.shows_busy,
         )
         for row in view.rows
@@ -72,6 +76,7 @@ def gpu_table(view: ViewModel) -> list[Child]:
         tag("h2", "GPUs"),
         controls,
         tag("div", table, class_="s-scroll", role="region", tabindex="0", aria_label="GPUs"),
+        without_answer(view),
         tag("p", view.price_note, class_="s-note") if view.price_note else None,
     ]
 
@@ -115,6 +120,7 @@ def _gpu_row(
     with_batch: bool,
     with_epoch: bool,
     with_cell: bool,
+    with_largest: bool,
     shows_busy: bool,
 ) -> Markup:
     step = row.step
@@ -129,7 +135,9 @@ def _gpu_row(
         is_origin=row.is_origin,
     )
     verdict = {Verdict.DOES_NOT_FIT: ("does not fit", "s-bad"), Verdict.TIGHT: ("tight", "s-warn")}.get(row.verdict)
-    memory = tag("span", verdict[0], class_=f"s-sub {verdict[1]}") if verdict else None
+    said = [f"needs {row.needed.text}"] if row.needed is not None else []
+    said += [verdict[0]] if verdict else []
+    memory = tag("span", ", ".join(said), class_=f"s-sub {verdict[1] if verdict else ''}".rstrip()) if said else None
     return tag(
         "tr",
         tag(
@@ -169,6 +177,13 @@ def _gpu_row(
         if with_cell
         else None,
         tag("td", row.memory.text, memory, title=row.memory_note or None, data_sort=f"{row.memory.value or 0:g}"),
+        tag(
+            "td",
+            f"{row.largest_batch:,}" if row.largest_batch is not None else "–",
+            data_sort="" if row.largest_batch is None else str(row.largest_batch),
+        )
+        if with_largest
+        else None,
         tag("td", row.bound, class_="s-left s-wide s-narrow", data_sort=row.bound),
         class_="s-here" if row.is_origin else None,
         data_short="" if is_short else None,

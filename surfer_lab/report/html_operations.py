@@ -77,6 +77,7 @@ def operation_tables(view: ViewModel) -> list[Child]:
             ".",
             class_="s-note",
         ),
+        tag("p", view.coverage.text, class_="s-note") if view.coverage is not None else None,
         tag("div", _groups("By phase", view.phases), _groups("By kind of work", view.families), class_="s-two"),
         tag("script", embedded_json(data), type="application/json", class_="s-data"),
     ]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from surfer_lab.view.model import GpuRow, PartitionFigure, ViewModel
+from surfer_lab.view.model import CurveFigure, GpuRow, MemoryView, PartitionFigure, ViewModel
 
 __all__ = ["markdown_of"]
 
@@ -27,6 +27,14 @@ def markdown_of(view: ViewModel, *, made_on: str = "") -> str:
             if isinstance(figure, PartitionFigure)
         ),
         f"## GPUs\n\n{_gpus(view)}" if view.rows else "",
+        _blocked(view),
+        f"## In another precision, or compiled\n\n{_alternatives(view)}" if view.alternatives else "",
+        *(
+            f"## {_text(figure.title)}\n\n{_table(figure.table.columns, figure.table.rows)}"
+            for figure in view.figures
+            if isinstance(figure, CurveFigure)
+        ),
+        f"## Memory on {_text(view.memory.gpu)}\n\n{_memory(view.memory)}" if view.memory is not None else "",
         f"## Where the GPU time goes\n\n{_operations(view, measured=measured)}"
         if view.operations and view.rows
         else "",
@@ -50,6 +58,31 @@ def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(f"| {line} |" for line in lines)
 
 
+def _blocked(view: ViewModel) -> str:
+    reasons = dict.fromkeys(row.why for row in view.blocked)
+    return "\n".join(
+        f"- No answer for {_text(', '.join(row.gpu for row in view.blocked if row.why == why))}: {_text(why)}."
+        for why in reasons
+    )
+
+
+def _alternatives(view: ViewModel) -> str:
+    rows = [
+        [row.label, row.step.text, row.blocker or row.step.range_text, row.faster.text, row.memory.text]
+        for row in view.alternatives
+    ]
+    table = _table(["What if", "Step", "Range", "Against as run", "Memory"], rows)
+    return f"{table}\n\n{_text(view.alternatives_note)}"
+
+
+def _memory(memory: MemoryView) -> str:
+    rows = [[row.label, row.amount.text, row.amount.range_text, row.source] for row in memory.parts]
+    sums = (("allocated", memory.allocated), ("reserved", memory.reserved), ("on the device", memory.device))
+    rows += [[label, amount.text, amount.range_text, ""] for label, amount in sums]
+    table = _table(["Part", "Likely", "Range", "From"], rows)
+    return f"{table}\n\n{_text(memory.measured)}".rstrip()
+
+
 def _gpus(view: ViewModel) -> str:
     with_batch = any(row.samples_per_s is not None for row in view.rows)
     columns = [
@@ -62,6 +95,7 @@ def _gpus(view: ViewModel) -> str:
         "$ per 1,000 steps",
         "Range",
         "Memory",
+        "Needed",
         "Fits",
     ]
 
@@ -77,6 +111,7 @@ def _gpus(view: ViewModel) -> str:
             *samples,
             *money,
             row.memory.text,
+            row.needed.range_text or row.needed.text if row.needed is not None else "–",
             row.verdict.value,
         ]
 
@@ -112,4 +147,6 @@ def _operations(view: ViewModel, *, measured: bool) -> str:
         for row in view.operations
     ]
     coverage = f"How the GPU time on {names[focus]} was predicted: {view.rows[focus].methods_text}."
+    if view.coverage is not None:
+        coverage += f" {view.coverage.text}"
     return f"{_table(columns, rows)}\n\n{_text(coverage)}"

@@ -58,6 +58,8 @@ __all__ = ["Prediction", "Question", "check_names", "chosen_gpus", "named_origin
 
 # beyond this many kernels or operations the table of alternatives is made only where one of them is asked for
 _QUICK_ITEMS: Final = 20_000
+# where a step waits less for launches, CUDA graphs have nothing to gain
+_GRAPHS_MATTER_FRACTION: Final = 0.02
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,7 +139,14 @@ class Prediction:
             precision=self.options.precision,
             compiled=self.options.compile,
             curve=self._curve(focus, self.options.batch_sizes) if self.question.scaling is not None else None,
-            alternatives=alternatives(step, focus, origin=self.times.origin, options=self._engine)
+            alternatives=alternatives(
+                step,
+                focus,
+                origin=self.times.origin,
+                options=self._engine,
+                asked=(self.options.precision, self.options.compile),
+                with_graphs=self._focus.parts.launch_bound_ns >= _GRAPHS_MATTER_FRACTION * self._focus.step_ns,
+            )
             if is_asked or is_quick
             else (),
             memory=self._memory_on(focus),
@@ -261,7 +270,7 @@ class Prediction:
         """One row a GPU, fastest first, raw numbers with their unit in the column's name; index: the GPU's name."""
         import pandas as pd  # slow to import, and only asked for here
 
-        return pd.DataFrame(flat_rows(self.outcomes)).set_index("gpu")
+        return pd.DataFrame(flat_rows(self.outcomes, self.question.blocked)).set_index("gpu")
 
     def to_json(self) -> str:
         """The view as JSON: raw numbers beside their wording; its schema is `surfer_lab.view.schema.view_schema()`."""
@@ -277,7 +286,7 @@ class Prediction:
             ".md": lambda: markdown_of(self.view, made_on=made_on),
             ".txt": lambda: text_of(self.view) + "\n",
             ".json": lambda: self.to_json() + "\n",
-            ".csv": lambda: csv_of(self.outcomes),
+            ".csv": lambda: csv_of(self.outcomes, self.question.blocked),
         }
         form = forms.get(target.suffix.lower().replace(".htm", ".html").replace(".htmll", ".html"))
         if form is None:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from surfer_lab.planner.byte_range import ByteRange
 from surfer_lab.planner.graph_memory import MemoryEstimate
 from surfer_lab.planner.outcome import Outcome
-from surfer_lab.planner.what_ifs import BatchCurve
+from surfer_lab.planner.what_ifs import BatchCurve, Blocked
 from surfer_lab.units import BYTES_PER_GB, NS_PER_HOUR, NS_PER_MS, NS_PER_S
 from surfer_lab.view.wording import METHOD_WORDS
 
@@ -18,9 +18,20 @@ __all__ = ["csv_of", "curve_rows", "flat_rows", "memory_rows"]
 Cell = str | float | int | bool | None
 
 
-def flat_rows(outcomes: Sequence[Outcome]) -> list[dict[str, Cell]]:
-    """Fastest first. None where a number is not known; `share_by_method` is worded."""
-    return [_row(outcome) for outcome in sorted(outcomes, key=lambda outcome: outcome.step_ns)]
+def flat_rows(outcomes: Sequence[Outcome], blocked: Sequence[Blocked] = ()) -> list[dict[str, Cell]]:
+    """Fastest first, then GPUs without an answer. None where a number is not known; `share_by_method` is worded."""
+    rows = [_row(outcome) for outcome in sorted(outcomes, key=lambda outcome: outcome.step_ns)]
+    nothing: dict[str, Cell] = dict.fromkeys(rows[0]) if rows else {}
+    return rows + [
+        {
+            **nothing,
+            "gpu": one.gpu.name,
+            "memory_gb": one.gpu.memory_bytes / BYTES_PER_GB,
+            "architecture": one.gpu.architecture,
+            "blocker": one.why,
+        }
+        for one in blocked
+    ]
 
 
 def _row(outcome: Outcome) -> dict[str, Cell]:
@@ -44,6 +55,8 @@ def _row(outcome: Outcome) -> dict[str, Cell]:
         "price_source": price.source if price is not None else None,
         "memory_gb": outcome.gpu.memory_bytes / BYTES_PER_GB,
         "memory_needed_gb": need.likely_bytes / BYTES_PER_GB if need is not None else None,
+        "memory_needed_low_gb": need.low_bytes / BYTES_PER_GB if need is not None else None,
+        "memory_needed_high_gb": need.high_bytes / BYTES_PER_GB if need is not None else None,
         "fits": outcome.fit.value,
         "gpu_busy_ms": parts.gpu_busy_ns / NS_PER_MS,
         "launch_bound_ms": parts.launch_bound_ns / NS_PER_MS,
@@ -56,12 +69,12 @@ def _row(outcome: Outcome) -> dict[str, Cell]:
         "usd_per_cell": cell.usd if cell is not None else None,
         "architecture": outcome.gpu.architecture,
         "share_by_method": ", ".join(f"{METHOD_WORDS[method]} {share:.3f}" for method, share in shares),
+        "blocker": None,
     }
 
 
 def curve_rows(curve: BatchCurve, usd_per_hour: float | None) -> list[dict[str, Cell]]:
     """One row a batch size; the knee and the largest that fits are marked."""
-    largest = max((point.batch_size for point in curve.points if point.batch_size <= curve.largest_fitting), default=0)
     return [
         {
             "batch_size": point.batch_size,
@@ -76,7 +89,7 @@ def curve_rows(curve: BatchCurve, usd_per_hour: float | None) -> list[dict[str, 
             "memory_high_gb": None if point.memory_high_bytes is None else point.memory_high_bytes / BYTES_PER_GB,
             "fits": point.fit.value,
             "is_knee": point.batch_size == curve.knee,
-            "is_largest_fitting": point.batch_size == largest,
+            "is_largest_fitting": point.batch_size == curve.largest_fitting,
         }
         for point in curve.points
     ]
@@ -97,9 +110,9 @@ def memory_rows(estimate: MemoryEstimate) -> list[dict[str, Cell]]:
     ]
 
 
-def csv_of(outcomes: Sequence[Outcome]) -> str:
+def csv_of(outcomes: Sequence[Outcome], blocked: Sequence[Blocked] = ()) -> str:
     """The rows as CSV with a header."""
-    rows = flat_rows(outcomes)
+    rows = flat_rows(outcomes, blocked)
     text = io.StringIO()
     writer = csv.DictWriter(text, fieldnames=list(rows[0]) if rows else ["gpu"], lineterminator="\n")
     writer.writeheader()

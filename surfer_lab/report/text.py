@@ -10,12 +10,13 @@ from collections.abc import Callable, Sequence
 from enum import Enum
 from typing import Final
 
-from surfer_lab.view.model import GpuRow, PartitionBar, PartitionFigure, Verdict, ViewModel
+from surfer_lab.view.model import CurveFigure, GpuRow, PartitionBar, PartitionFigure, Verdict, ViewModel
 
 __all__ = ["Ink", "Paint", "text_of"]
 
 _LABEL_WIDTH: Final = 16
 _BAR_WIDTH: Final = 32
+_CURVE_WIDTH: Final = 16
 _BLOCKS: Final = {"gpu_busy": "█", "launch_bound": "░", "input_wait": "▒", "synchronization": "▓", "communication": "─"}
 _LEAST_WIDTH: Final = 60
 
@@ -45,6 +46,9 @@ def text_of(view: ViewModel, *, width: int = 120, paint: Paint = _plain) -> str:
         [line for sentence in view.sentences for line in _sentence(sentence.label, sentence.text, wide, paint)],
         _partition(view, wide, paint),
         _gpus(view, wide, paint),
+        _alternatives(view, wide, paint),
+        _curve(view, wide, paint),
+        _memory(view, wide, paint),
         _operations(view, wide, paint),
         _closing(view, wide, paint),
     ]
@@ -145,6 +149,7 @@ def _gpus(view: ViewModel, width: int, paint: Paint) -> list[str]:
     with_epoch = any(row.epoch is not None for row in shown)
     with_speed = any(row.faster.value is not None for row in shown)
     with_cell = any(row.cell is not None for row in shown)
+    with_largest = any(row.largest_batch is not None for row in shown)
     with_peak = any(row.verdict is not Verdict.UNKNOWN for row in shown)
     columns: list[tuple[str, bool, Callable[[GpuRow], str]]] = [
         ("GPU", True, lambda row: row.gpu + (" (here)" if row.is_origin else "")),
@@ -155,7 +160,8 @@ def _gpus(view: ViewModel, width: int, paint: Paint) -> list[str]:
         ("$/1,000 steps", False, lambda row: row.usd_per_1000_steps.text),
         ("$/hour", False, lambda row: row.usd_per_hour.text),
         *([("samples/s", False, _samples)] if with_batch else []),
-        ("memory", False, lambda row: row.memory.text),
+        ("memory", False, _memory_of_card),
+        *([("max batch", False, _largest_batch)] if with_largest else []),
         *([("fits", True, lambda row: row.verdict.value)] if with_peak else []),
         *([("epoch", False, _epoch)] if with_epoch else []),
         *([("this cell", False, _whole_cell)] if with_cell else []),
@@ -168,7 +174,82 @@ def _gpus(view: ViewModel, width: int, paint: Paint) -> list[str]:
         lines.append(
             paint(f"{hidden} more GPUs were predicted: --on all shows them, --on NAME,... those named.", Ink.FAINT)
         )
+    for why in dict.fromkeys(row.why for row in view.blocked):
+        names = ", ".join(row.gpu for row in view.blocked if row.why == why)
+        lines += [paint(line, Ink.WARNING) for line in _wrap(f"No answer for {names}: {why}.", width)]
     return lines
+
+
+def _memory_of_card(row: GpuRow) -> str:
+    if row.needed is None or row.needed.value is None:
+        return row.memory.text
+    return f"{row.needed.text.removesuffix(' GB')} of {row.memory.text}"
+
+
+def _largest_batch(row: GpuRow) -> str:
+    return f"{row.largest_batch:,}" if row.largest_batch is not None else "–"
+
+
+def _alternatives(view: ViewModel, width: int, paint: Paint) -> list[str]:
+    if not view.alternatives:
+        return []
+    columns = [("what if", True), ("step", False), ("range", False), ("against as run", False), ("memory", False),
+               ("fits", True)]  # fmt: skip
+    rows = [
+        [
+            f"{'> ' if row.is_shown else '  '}{row.label}",
+            row.step.text,
+            row.blocker or row.step.range_text,
+            row.faster.text,
+            row.memory.text,
+            row.verdict.value if row.memory.value is not None else "",
+        ]
+        for row in view.alternatives
+    ]
+    marks = [Ink.STRONG if row.is_shown else None for row in view.alternatives]
+    lines = [paint("In another precision, or compiled", Ink.TITLE), *_table(columns, rows, width, paint, marks)]
+    return [*lines, *(paint(line, Ink.FAINT) for line in _wrap(view.alternatives_note, width))]
+
+
+def _curve(view: ViewModel, width: int, paint: Paint) -> list[str]:
+    lines = []
+    for figure in view.figures:
+        if isinstance(figure, CurveFigure):
+            best = max((point.samples_per_s.value or 0.0 for point in figure.points), default=0.0)
+            columns = [("batch", False), ("samples/s", False), ("", True), ("step", False), ("range", False),
+                       ("memory", False), ("fits", True), ("", True)]  # fmt: skip
+            rows = [
+                [
+                    f"{point.batch_size:,}",
+                    point.samples_per_s.text.removesuffix(" samples/s"),
+                    _BLOCKS["gpu_busy"] * round(_CURVE_WIDTH * (point.samples_per_s.value or 0.0) / best),
+                    point.step.text,
+                    point.step.range_text,
+                    point.memory.text,
+                    point.verdict.value,
+                    point.mark,
+                ]
+                for point in figure.points
+            ]
+            lines += [
+                paint(figure.title, Ink.TITLE),
+                *_table(columns, rows, width, paint, [Ink.STRONG if p.mark else None for p in figure.points]),
+            ]
+    return lines
+
+
+def _memory(view: ViewModel, width: int, paint: Paint) -> list[str]:
+    memory = view.memory
+    if memory is None:
+        return []
+    columns = [("part", True), ("likely", False), ("range", False)]
+    rows = [[row.label, row.amount.text, row.amount.range_text] for row in memory.parts]
+    sums = [("allocated", memory.allocated), ("reserved", memory.reserved), ("on the device", memory.device)]
+    rows += [[label, amount.text, amount.range_text] for label, amount in sums]
+    marks = [None] * len(memory.parts) + [Ink.STRONG] * len(sums)
+    title = f"Memory on {memory.gpu}, at its peak ({memory.when})"
+    measured = [paint(memory.measured, Ink.STRONG)] if memory.measured else []
+    return [paint(title, Ink.TITLE), *_table(columns, rows, width, paint, marks), *measured]
 
 
 def _samples(row: GpuRow) -> str:
@@ -223,7 +304,8 @@ def _operations(view: ViewModel, width: int, paint: Paint) -> list[str]:
     title = paint("The costliest operations of a step (GPU time)", Ink.TITLE)
     coverage = f"How the GPU time on {names[focus]} was predicted: {view.rows[focus].methods_text}."
     lines = [title, *_table(columns, rows, width, paint, [None] * len(rows))]
-    return [*lines, *(paint(line, Ink.FAINT) for line in _wrap(coverage, width))]
+    notes = [coverage, *([view.coverage.text] if view.coverage is not None else [])]
+    return [*lines, *(paint(line, Ink.FAINT) for note in notes for line in _wrap(note, width))]
 
 
 def _closing(view: ViewModel, width: int, paint: Paint) -> list[str]:

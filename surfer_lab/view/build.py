@@ -76,6 +76,10 @@ from surfer_lab.view.wording import (
 
 __all__ = ["focus_of", "view_of"]
 
+ALTERNATIVES_NOTE: Final = (
+    "compiled steps are taken to need the memory of plain ones; CUDA graphs (reduce-overhead) are named where they "
+    "gain 2 % or more."
+)
 RANGE_NOTE: Final = (
     "A range is where the time is expected with 80 % confidence, from the errors of each method on cases that it had "
     "not seen; it is wider where less is known of a GPU or of the work."
@@ -141,9 +145,7 @@ def view_of(
         command=command,
         version=version,
         alternatives=alternative_rows(what_ifs),
-        alternatives_note=f"On {focused}; compiled steps are taken to need the memory of plain ones."
-        if what_ifs.alternatives
-        else "",
+        alternatives_note=f"On {focused}; {ALTERNATIVES_NOTE}" if what_ifs.alternatives else "",
         memory=memory_view(what_ifs.memory, focused, _measured_peak(prediction.trace))
         if what_ifs.memory is not None
         else None,

@@ -125,7 +125,12 @@ def _step(prediction: PredictionSet, subject: str, diagnosis: Diagnosis) -> Sent
     if prediction.measured is None:
         here = duration_text(plain_step_ns(trace))
         took = f"it takes {here} on that CPU, and " if trace.origin is TraceOrigin.CPU_RUN else ""
-        text = f"{subject}, recorded without a GPU: {took}times on GPUs are predicted from its operations."
+        how = (
+            "captured from shapes, nothing was run"
+            if trace.origin is TraceOrigin.SYMBOLIC
+            else "recorded without a GPU"
+        )
+        text = f"{subject}, {how}: {took}times on GPUs are predicted from its operations."
         return Sentence(role=Role.STEP, label="Here", text=text)
     parts = diagnosis.parts
     device = device_name(prediction)
@@ -241,6 +246,8 @@ def _memory(outcomes: Sequence[Outcome]) -> Sentence | None:
     fitting = sum(outcome.fit is not Fit.DOES_NOT_FIT for outcome in outcomes)
     tight = sum(outcome.fit is Fit.TIGHT for outcome in outcomes)
     text = f"{memory_words(need)}; fits on {fitting:,} of {len(outcomes):,} GPUs"
+    if not fitting:
+        text = f"{memory_words(need)}; fits on none of {len(outcomes):,} GPUs"
     if tight:
         text += f", tight on {tight:,} of them"
     return Sentence(role=Role.MEMORY, label="Memory", text=text + ".")

@@ -50,6 +50,7 @@ __all__ = [
 ]  # fmt: skip
 
 _SHARDED_NAMED: Final = 4
+_ALIKE_FRACTION: Final = 0.02
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,16 +85,13 @@ def step_words(what_ifs: WhatIfs) -> str:
 def curve_figure(curve: BatchCurve) -> CurveFigure:
     """Throughput by batch size, with the knee and the largest batch that fits."""
     unit = time_unit([point.step_ns for point in curve.points])
-    last_fitting = max(
-        (point.batch_size for point in curve.points if point.batch_size <= curve.largest_fitting), default=0
-    )
 
     def marks(point: BatchPoint) -> str:
         said = []
         if point.batch_size == curve.knee:
             said.append("knee")
-        if point.batch_size == last_fitting:
-            said.append("largest shown that fits")
+        if point.batch_size == curve.largest_fitting:
+            said.append("largest that fits")
         return ", ".join(said)
 
     points = [
@@ -145,7 +143,7 @@ def batch_sentence(curve: BatchCurve) -> Sentence:
     name, largest = curve.gpu.name, curve.largest_fitting
     capacity = bytes_quantity(curve.gpu.memory_bytes).text
     text = f"up to {largest:,} fit on {name} ({capacity})" if largest else f"not one sample fits on {name} ({capacity})"
-    if curve.knee is not None:
+    if largest and curve.knee is not None:
         at_knee = next(point for point in curve.points if point.batch_size == curve.knee)
         best = max(curve.points, key=lambda point: point.samples_per_s)
         text += (
@@ -164,7 +162,10 @@ def alternative_rows(what_ifs: WhatIfs) -> list[AlternativeRow]:
     unit = time_unit([one.step_ns for one in found if one.step_ns is not None])
     rows = []
     for one in found:
+        is_shown = one.precision is what_ifs.precision and one.compile is what_ifs.compiled
         if one.step_ns is None and one.compile is not CompileMode.OFF:
+            continue
+        if one.compile is CompileMode.REDUCE_OVERHEAD and not is_shown and _gains_little(one, found):
             continue
         label = PRECISION_WORDS[one.precision]
         if one.compile is not CompileMode.OFF:
@@ -178,11 +179,21 @@ def alternative_rows(what_ifs: WhatIfs) -> list[AlternativeRow]:
                 faster=faster_quantity(base / one.step_ns if base is not None and one.step_ns else None),
                 memory=bytes_quantity(one.memory_bytes),
                 verdict=VERDICT_OF[one.fit],
-                is_shown=one.precision is what_ifs.precision and one.compile is what_ifs.compiled,
+                is_shown=is_shown,
                 blocker=one.blocker or ("" if one.step_ns is not None else "no answer"),
             )
         )
     return rows
+
+
+def _gains_little(graphs: Alternative, found: Sequence[Alternative]) -> bool:
+    """Whether CUDA graphs add nothing to what compiling alone gives: the step does not wait for launches."""
+    compiled = next(
+        (one for one in found if one.precision is graphs.precision and one.compile is CompileMode.DEFAULT), None
+    )
+    if compiled is None or compiled.step_ns is None or graphs.step_ns is None:
+        return False
+    return abs(graphs.step_ns / compiled.step_ns - 1) < _ALIKE_FRACTION
 
 
 def memory_view(estimate: MemoryEstimate, gpu_name: str, measured: str = "") -> MemoryView:
@@ -208,19 +219,22 @@ def _bytes(amount: ByteRange) -> Quantity:
 def sharded_sentence(needs: Sequence[ShardedNeed]) -> Sentence | None:
     """Which GPUs could hold the step together: the fewest, then the fewest of smaller cards."""
     chosen: list[ShardedNeed] = []
-    for need in sorted(needs, key=lambda need: (need.gpu_count, -(need.gpu.release_year or 0), need.gpu.name)):
+    alike = [need for need in needs if not need.recomputes] or needs
+    for need in sorted(alike, key=lambda need: (need.gpu_count, -(need.gpu.release_year or 0), need.gpu.name)):
         if all(need.gpu.memory_bytes < 0.75 * one.gpu.memory_bytes for one in chosen):
             chosen.append(need)
     if not chosen:
         return None
-    named = ", or ".join(
-        f"{need.gpu_count:,} x {need.gpu.name} ({bytes_quantity(need.gpu.memory_bytes).text}, "
-        f"{bytes_quantity(need.bytes_each).text} used on each)"
-        for need in chosen[:_SHARDED_NAMED]
+    named = ", ".join(
+        f"{'or ' if place else ''}{need.gpu_count:,} x {need.gpu.name} "
+        f"({bytes_quantity(need.bytes_each).text.removesuffix(' GB')} of {bytes_quantity(need.gpu.memory_bytes).text} "
+        "each)"
+        for place, need in enumerate(chosen[:_SHARDED_NAMED])
     )
+    recomputed = ", activations recomputed block by block (checkpointing)" if chosen[0].recomputes else ""
     text = (
-        f"it needs {named}, with its parameters, gradients and optimizer state sharded over them (FSDP, ZeRO stage 3) "
-        "and this batch on each."
+        f"it needs {named}: parameters, gradients and optimizer state sharded over them (FSDP, ZeRO stage 3), this "
+        f"batch on each{recomputed}."
     )
     return Sentence(role=Role.SHARDED, label="On several GPUs", text=text)
 
@@ -228,7 +242,7 @@ def sharded_sentence(needs: Sequence[ShardedNeed]) -> Sentence | None:
 def blocked_rows(blocked: Sequence[Blocked]) -> list[BlockedRow]:
     """One a GPU, by name."""
     return sorted(
-        (BlockedRow(gpu=name_text(one.gpu.name), why=one.why.removeprefix(f"{one.gpu.name} ")) for one in blocked),
+        (BlockedRow(gpu=name_text(one.gpu.name), why=one.why.removeprefix(f"{one.gpu.name} has ")) for one in blocked),
         key=lambda row: row.gpu,
     )
 

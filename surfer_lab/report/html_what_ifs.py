@@ -1,0 +1,149 @@
+"""How do the what-ifs look as HTML? Alternatives, the batch curve, memory's parts, GPUs without an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from surfer_lab.report.curve_svg import curve_svg
+from surfer_lab.report.markup import Child, Markup, join, tag
+from surfer_lab.view.model import AlternativeRow, CurveFigure, MemoryView, Quantity, Verdict, ViewModel
+
+__all__ = ["what_if_sections", "without_answer"]
+
+
+def what_if_sections(view: ViewModel) -> list[Child]:
+    """Headings and tables; nothing where nothing was asked."""
+    curves = [figure for figure in view.figures if isinstance(figure, CurveFigure)]
+    return [
+        *(_alternatives(view) if view.alternatives else []),
+        *(part for curve in curves for part in _curve(curve)),
+        *(_memory(view.memory) if view.memory is not None else []),
+    ]
+
+
+def without_answer(view: ViewModel) -> Child:
+    """Which GPUs cannot be asked, and why."""
+    if not view.blocked:
+        return None
+    reasons = dict.fromkeys(row.why for row in view.blocked)
+    lines = (
+        tag("li", tag("b", ", ".join(row.gpu for row in view.blocked if row.why == why)), f": {why}.")
+        for why in reasons
+    )
+    return tag("div", tag("p", f"No answer for {len(view.blocked)} GPUs:"), tag("ul", *lines), class_="s-note")
+
+
+def _alternatives(view: ViewModel) -> list[Child]:
+    heads = (("What if", True), ("Step", False), ("Range", False), ("Against as run", False), ("Memory", False))
+    return [
+        tag("h2", "In another precision, or compiled"),
+        _scroll(
+            "What if",
+            tag(
+                "table",
+                tag("caption", view.alternatives_note),
+                _heads(heads),
+                tag("tbody", *map(_alternative, view.alternatives)),
+                class_="s-alternatives",
+            ),
+        ),
+    ]
+
+
+def _alternative(row: AlternativeRow) -> Markup:
+    name = tag("th", row.label, scope="row", class_="s-left")
+    if row.blocker:
+        return tag("tr", name, tag("td", row.blocker, colspan="4", class_="s-left s-narrow s-muted"))
+    return tag(
+        "tr",
+        name,
+        tag("td", row.step.text, class_="s-strong"),
+        tag("td", row.step.range_text),
+        tag("td", row.faster.text),
+        tag("td", row.memory.text, _verdict(row.verdict)),
+        class_="s-here" if row.is_shown else None,
+        aria_current="true" if row.is_shown else None,
+    )
+
+
+def _verdict(verdict: Verdict) -> Child:
+    said = {Verdict.DOES_NOT_FIT: "s-bad", Verdict.TIGHT: "s-warn"}.get(verdict)
+    return tag("span", verdict.value, class_=f"s-sub {said}") if said else None
+
+
+def _curve(figure: CurveFigure) -> list[Child]:
+    rows = (
+        tag(
+            "tr",
+            tag("th", f"{point.batch_size:,}", scope="row"),
+            tag("td", point.samples_per_s.text.removesuffix(" samples/s"), class_="s-strong"),
+            tag("td", point.step.text, tag("span", point.step.range_text, class_="s-sub")),
+            tag("td", point.memory.text, _verdict(point.verdict)),
+            tag("td", point.mark, class_="s-left"),
+            class_="s-here" if point.mark else None,
+        )
+        for point in figure.points
+    )
+    heads = (("Batch", False), ("Samples/s", False), ("Step", False), ("Memory", False), ("", True))
+    return [
+        tag("h2", figure.title),
+        tag("p", figure.description, class_="s-note"),
+        _scroll(figure.title, curve_svg(figure)),
+        tag(
+            "details",
+            tag("summary", "Batch sizes as a table"),
+            _scroll(f"{figure.title}, table", tag("table", _heads(heads), tag("tbody", *rows), class_="s-batches")),
+        ),
+    ]
+
+
+def _memory(memory: MemoryView) -> list[Child]:
+    sums = (("Allocated", memory.allocated), ("Reserved", memory.reserved), ("On the device", memory.device))
+    rows = [_memory_row(row.label, row.amount, row.source) for row in memory.parts]
+    total = [_memory_row(label, amount, "", class_="s-here") for label, amount in sums]
+    heads = (("Part", True), ("Likely", False), ("Range", False), ("From", True))
+    device = memory.device
+    span = f" ({device.range_text})" if device.range_text else ""
+    return [
+        tag("h2", f"Memory on {memory.gpu}"),
+        tag(
+            "p",
+            f"{device.text}{span} on the device at the peak ({memory.when}): allocated {memory.allocated.text}, "
+            f"reserved {memory.reserved.text}",
+            f"; {memory.measured}" if memory.measured else None,
+            ".",
+        ),
+        tag(
+            "details",
+            tag("summary", "Part by part"),
+            _scroll("Memory by part", tag("table", _heads(heads), tag("tbody", *rows, *total), class_="s-memory")),
+        ),
+    ]
+
+
+def _memory_row(label: str, amount: Quantity, source: str, class_: str | None = None) -> Markup:
+    return tag(
+        "tr",
+        tag("th", label, scope="row", class_="s-left s-wrap"),
+        tag("td", amount.text, class_="s-strong"),
+        tag("td", amount.range_text),
+        tag("td", source, class_="s-left s-narrow"),
+        class_=class_,
+    )
+
+
+def _heads(heads: Sequence[tuple[str, bool]]) -> Markup:
+    return tag(
+        "thead", tag("tr", *(tag("th", text, scope="col", class_="s-left" if left else None) for text, left in heads))
+    )
+
+
+def _scroll(label: str, inside: Child) -> Markup:
+    return tag(
+        "div",
+        join([inside]) if inside is not None else None,
+        class_="s-scroll",
+        role="region",
+        tabindex="0",
+        aria_label=label,
+    )
