@@ -54,7 +54,7 @@ check: $(ENVIRONMENT) $(NODE_PACKAGES)
 	@echo "check: all clean"
 
 bench: $(ENVIRONMENT)
-	@SKIP_JUPYTER_BUILDER=1 $(BIN)/python -m pip install -q -c ci/constraints.txt -e '.[bench]'
+	@SKIP_JUPYTER_BUILDER=1 ci/environment.sh $(VENV) -e '.[bench]'
 	@$(BIN)/python -m benchmarks
 
 lab: $(ENVIRONMENT) $(LABEXTENSION)
