@@ -33,6 +33,9 @@ __all__ = ["CpuRun"]
 _INFERENCE_CALLS: Final = 3
 _INFERENCE_CALLS_WITH_GRADIENT: Final = 9
 
+# Steps until all optimizers of a loop have state: one that steps more rarely than that stays cold
+_MAX_WAIT_FOR_OPTIMIZERS: Final = 4
+
 _COLD_REMEDY: Final = "first-time costs are in it; run a loop of a few steps in the cell for a steady measurement"
 
 
@@ -44,6 +47,7 @@ class _Segment:
     source: StepSource | None
     number: int
     end_ns: int = -1
+    saw_first_steps: bool = False  # of an optimizer: its state appeared in here
 
 
 class CpuRun:
@@ -134,6 +138,8 @@ class CpuRun:
         """Gradients are complete; a twin takes the step for the log where a GPU would step otherwise."""
         if not any(known is optimizer for known in self._optimizers):
             self._optimizers.append(optimizer)
+            if self._segment is not None:
+                self._segment.saw_first_steps = True
         log = self._mode.log
         if log is None or not self._is_ours() or log.is_full:
             return
@@ -179,11 +185,17 @@ class CpuRun:
         if segment.source is source:
             self._steady[source] = segment
             self.recorded_numbers.add(segment.number)
-            self._leave()
-            return
-        if segment.source is None:
+            if not segment.saw_first_steps or number >= _MAX_WAIT_FOR_OPTIMIZERS:
+                self._leave()
+                return
+        elif segment.source is None:
             self._cold.setdefault(source, segment)
         self._open(source, number + 1, time_ns)
+
+    @property
+    def is_over(self) -> bool:
+        """The steady step is recorded."""
+        return bool(self._steady) and self._segment is None
 
     # -- segments ------------------------------------------------------------------------------------------------------
 
@@ -291,7 +303,9 @@ def _main_calls(calls: list[LoggedCall]) -> list[LoggedCall]:
 
 
 def _module_call(segment: _Segment) -> Stretch | None:
-    """The second call, up to the start of the next or its own end; the only one where there is one."""
+    """The second call, up to the start of the next; the last one to its own end, or to the end of all if gradients
+    were asked for.
+    """
     log = segment.log
     calls = _main_calls(log.calls)
     if not calls:
@@ -300,6 +314,8 @@ def _module_call(segment: _Segment) -> Stretch | None:
     call = calls[which]
     if which + 1 < len(calls):
         end_op, end_ns = calls[which + 1].first_op, calls[which + 1].time_ns
+    elif log.backward_passes:
+        end_op, end_ns = len(log.ops), segment.end_ns
     else:
         end_op, end_ns = log.call_ends[log.calls.index(call)]
     warnings = (

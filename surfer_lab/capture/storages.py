@@ -100,6 +100,10 @@ class StorageWatch:
             self.row_of(original, allocated_by=-1)
             self._aliases[key] = meant
 
+    def end_stand_ins(self) -> None:
+        """The stand-ins are gone, and their addresses may be used again."""
+        self._aliases.clear()
+
     def _add(self, storage: torch.UntypedStorage, key: int, tensor: torch.Tensor, allocated_by: int) -> int:
         row = len(self.lives)
         dtype = self._names.get(tensor.dtype)

@@ -57,7 +57,34 @@ def _saved_and_loaded() -> torch.Tensor:
     return torch.load(file, map_location="cuda")
 
 
+def _loaded_by_map() -> torch.Tensor:
+    import io
+
+    file = io.BytesIO()
+    torch.save(torch.ones(2), file)
+    file.seek(0)
+    return torch.load(file, map_location={"cpu": "cuda:0"})
+
+
+def _random_state_put_back() -> torch.Tensor:
+    state = torch.cuda.get_rng_state()
+    first = torch.rand(3, device="cuda")
+    torch.cuda.set_rng_state(state)
+    assert torch.equal(first, torch.rand(3, device="cuda"))
+    with torch.random.fork_rng(devices=[0]):
+        return torch.rand(2, device="cuda")
+
+
 CALLS["load"] = _saved_and_loaded
+CALLS["load by a map"] = _loaded_by_map
+CALLS["random state"] = _random_state_put_back
+CALLS["type"] = lambda: torch.ones(2).type(torch.cuda.DoubleTensor)
+CALLS["type by name"] = lambda: torch.ones(2).type("torch.cuda.HalfTensor")
+CALLS["stream's numbers"] = lambda: torch.cuda.Stream(device="cuda:0", priority=-1).priority
+CALLS["stream of others"] = lambda: torch.cuda.ExternalStream(0).synchronize()
+CALLS["statistics"] = lambda: torch.cuda.memory_stats()["allocated_bytes.all.peak"]
+CALLS["profiler's switches"] = lambda: (torch.cuda.profiler.start(), torch.cuda.profiler.stop())
+CALLS["storage"] = lambda: torch.ones(2).untyped_storage().cuda()
 
 
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)

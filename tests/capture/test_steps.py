@@ -144,6 +144,13 @@ def test_evaluation_before_training_does_not_hide_the_training() -> None:
     assert r.trace.step_source is StepSource.OPTIMIZER and r.trace.batch_size == 8
 
 
+def test_gradients_without_an_optimizer_are_part_of_the_call() -> None:
+    model = mlp()
+    with record() as r:
+        model(torch.randn(4, 16)).sum().backward()
+    assert names(r.trace, Phase.BACKWARD).count("mm") == 3 and r.trace.step_source is StepSource.MODULE_CALL
+
+
 def test_without_modules_and_optimizers_the_block_is_one_step() -> None:
     with record() as r:
         torch.linalg.vector_norm(torch.randn(8, 8) @ torch.ones(8, 8))

@@ -152,6 +152,22 @@ class CudaRedirect:
         def float_(self_: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
             return self._kept_full(self_, plain_float(self_, *args, **kwargs), (torch.float32,), {})
 
+        plain_type = tensor.type
+
+        @functools.wraps(plain_type)
+        def type_(self_: torch.Tensor, dtype: Any = None, *args: Any, **kwargs: Any) -> Any:
+            # a tensor type, as old programs name dtype and device at once
+            named = f"{dtype.__module__}.{dtype.__name__}" if isinstance(dtype, type) else str(dtype)
+            if not named.startswith("torch.cuda."):
+                return plain_type(self_, dtype, *args, **kwargs) if dtype is not None else plain_type(self_)
+            self._note(".type(torch.cuda...)")
+            return self._moved_copy(self_, plain_type(self_, named.replace("torch.cuda.", "torch."), *args, **kwargs))
+
+        def storage_cuda(self_: Any, device: object = None, non_blocking: bool = False) -> Any:
+            return self_
+
+        patches.replace(torch.UntypedStorage, "cuda", storage_cuda)
+        patches.replace(tensor, "type", type_)
         patches.replace(tensor, "float", float_)
         patches.replace(tensor, "to", to)
         patches.replace(tensor, "cuda", cuda)
@@ -188,6 +204,8 @@ class CudaRedirect:
             if isinstance(map_location, (str, torch.device)) and _is_cuda(map_location):
                 self._note("torch.load(map_location='cuda')")
                 map_location = "cpu"
+            elif isinstance(map_location, dict):
+                map_location = {old: "cpu" if _is_cuda(new) else new for old, new in map_location.items()}
             return plain_load(f, map_location, *args, **kwargs)
 
         self._patches.replace(torch, "load", load)
@@ -199,8 +217,14 @@ class CudaRedirect:
         patches.replace(torch.cuda.memory, "empty_cache", self._answering("empty_cache", None))
         for name in ("range_push", "range_pop", "mark"):
             patches.replace(cuda.nvtx, name, self._answering(f"nvtx.{name}", 0))
+        for name in ("start", "stop"):
+            patches.replace(cuda.profiler, name, self._answering(f"profiler.{name}", None))
+        # CUDA's random numbers are the CPU's here, and so is their state
+        patches.replace(cuda, "get_rng_state", lambda device="cuda": torch.get_rng_state())
+        patches.replace(cuda, "set_rng_state", lambda new_state, device="cuda": torch.set_rng_state(new_state))
+        patches.replace(cuda, "initial_seed", torch.initial_seed)
         for name, stand_in in (
-            ("Event", HostEvent), ("Stream", HostStream), ("stream", HostStreamContext), ("device", HostDevice),
+            ("Event", HostEvent), ("Stream", HostStream), ("ExternalStream", HostStream), ("stream", HostStreamContext), ("device", HostDevice),
         ):  # fmt: skip
             patches.replace(cuda, name, stand_in)
         for name in ("current_stream", "default_stream"):

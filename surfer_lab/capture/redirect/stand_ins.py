@@ -44,10 +44,19 @@ class HostEvent:
 
 
 class HostStream:
-    """`torch.cuda.Stream`: the order in which the host runs."""
+    """`torch.cuda.Stream`: the order in which the host runs, as the default stream's numbers have it."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    cuda_stream = stream_id = 0
+
+    def __init__(self, device: object = None, priority: int = 0, **kwargs: Any) -> None:
         self.device = torch.device("cpu")
+        self.device_index = 0
+        self.priority = priority
+
+    @staticmethod
+    def priority_range() -> tuple[int, int]:
+        """Least and greatest, as CUDA's GPUs have them."""
+        return 0, -1
 
     def synchronize(self) -> None:
         """Nothing to wait for."""
@@ -101,6 +110,13 @@ class HostDevice:
         return None
 
 
+class _NothingCounted(OrderedDict[str, int]):
+    """Statistics of an allocator that allocated nothing: 0 by any name."""
+
+    def __missing__(self, name: str) -> int:
+        return 0
+
+
 class _GeneratorType(type):
     def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, torch._C.Generator)
@@ -135,7 +151,8 @@ EMPTY_ANSWERS: Final[dict[str, Any]] = {
         0,
     ),
     "memory_summary": "no CUDA GPU: nothing is allocated on one",
-    "memory_stats": OrderedDict(),
+    "memory_stats": _NothingCounted(),
     "memory_snapshot": [],
+    "can_device_access_peer": False,
     "get_device_name": "no CUDA GPU (redirected to the CPU)",
 }  # fmt: skip

@@ -11,7 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import torch
+from torch._subclasses.fake_tensor import unset_fake_temporarily
 
+from surfer_lab.capture.symbolic.known_values import KnownValues
 from surfer_lab.capture.where import CallSite, Place
 from surfer_lab.errors import CaptureError
 from surfer_lab.trace.model import TraceWarning
@@ -26,7 +28,8 @@ _MAX_READS_PER_LINE: Final = 20_000
 class Assumptions:
     """Answers data-dependent ops, and remembers which were answered where."""
 
-    def __init__(self) -> None:
+    def __init__(self, known: KnownValues) -> None:
+        self._known = known
         self._stated: dict[str, str] = {}  # what -> first place
         self._reads: dict[str | None, int] = {}
         self._rules: dict[str, Callable[..., Any]] = {
@@ -40,6 +43,7 @@ class Assumptions:
             "aten::unique_consecutive": self._unique,
             "aten::repeat_interleave": self._repeat_interleave,
             "aten::bincount": self._bincount,
+            "aten::_grouped_mm": self._grouped_mm,
         }
 
     def warnings(self) -> tuple[TraceWarning, ...]:
@@ -99,18 +103,29 @@ class Assumptions:
         tensor, indices = args
         if not any(index is not None and index.dtype in (torch.bool, torch.uint8) for index in indices):
             return NotImplemented
-        self._all_chosen(site)
         spread: list[Any] = []
         for index in indices:
             if index is None or index.dtype not in (torch.bool, torch.uint8):
                 spread.append(index)
             else:  # a mask stands for as many indices as it has dimensions
-                spread += [index.new_empty(index.numel(), dtype=torch.int64) for _ in range(index.dim())]
+                chosen = self._chosen(site, index)
+                spread += [index.new_empty(chosen, dtype=torch.int64) for _ in range(index.dim())]
         return func(tensor, spread)
 
-    def _masked_select(self, site: CallSite, func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    def _chosen(self, site: CallSite, mask: torch.Tensor) -> int:
+        """How many elements a mask takes: all, unless its values are known."""
+        known = self._known.of(mask)
+        if known is not None:
+            with unset_fake_temporarily():
+                return int(known.count_nonzero())
         self._all_chosen(site)
+        return mask.numel()
+
+    def _masked_select(self, site: CallSite, func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         tensor, mask = args
+        if mask.shape == tensor.shape:
+            return tensor.new_empty(self._chosen(site, mask))
+        self._all_chosen(site)
         shape: torch.Size = torch.broadcast_shapes(tensor.shape, mask.shape)  # type: ignore[no-untyped-call]
         return tensor.new_empty(shape.numel())
 
@@ -135,6 +150,17 @@ class Assumptions:
             return NotImplemented
         self.state("repeats given by a tensor are taken as one each", site)
         return args[0].new_empty(args[0].numel(), dtype=torch.int64)
+
+    def _grouped_mm(self, site: CallSite, func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """No assumption: torch 2.13 computes it in float32 on a CPU, but knows shapes for bfloat16 alone."""
+        left, right = args[0], args[1]
+        if left.dim() == right.dim() == 2:  # both split along what is contracted: one product a group
+            offsets = args[2] if len(args) > 2 else kwargs.get("offs")
+            groups = offsets.shape[0] if offsets is not None else 1
+            return left.new_empty(groups, left.shape[0], right.shape[1])
+        if left.dim() == right.dim() == 3:
+            return left.new_empty(left.shape[0], left.shape[1], right.shape[2])
+        return left.new_empty(left.shape[-2], right.shape[-1])
 
     def _bincount(self, site: CallSite, func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         self.state("bincount is taken to find as many bins as values", site)

@@ -8,12 +8,12 @@ with the line. Nothing is printed or saved meanwhile, and the random states are 
 from __future__ import annotations
 
 import io
+import logging
 import random
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import replace
-from types import FrameType
 from typing import Any, Final
 
 import numpy as np
@@ -28,6 +28,7 @@ from surfer_lab.capture.optimizer_twin import takes_lists_on_gpu
 from surfer_lab.capture.redirect import CudaRedirect
 from surfer_lab.capture.steps import StepFinder
 from surfer_lab.capture.symbolic.assumptions import RUN_IT, Assumptions
+from surfer_lab.capture.symbolic.known_values import KnownValues
 from surfer_lab.capture.symbolic.mode import EnoughSteps, ShapesMode
 from surfer_lab.capture.symbolic.shadow import Shadows
 from surfer_lab.capture.symbolic.without_data import WithoutData
@@ -67,7 +68,7 @@ def trace_symbolic(
     >>> trace_symbolic(step, build=build).batch_size
     8
     """
-    world = _ShapeWorld(base=caller(), label=label)
+    world = _ShapeWorld(label=label)
 
     def program() -> None:
         function, *arguments = (world.shadows.of(value) for value in (step, *args))
@@ -89,7 +90,7 @@ def observe_symbolic(
     That namespace is a copy without data of `namespace`, thrown away afterwards. A cell whose optimizer steps once is
     executed twice. Refused (CaptureError): as `trace_symbolic`.
     """
-    world = _ShapeWorld(base=caller(), label=label)
+    world = _ShapeWorld(label=label)
 
     def program() -> None:
         names = world.shadows.namespace(namespace)
@@ -124,7 +125,7 @@ class _ShapesRun(CpuRun):
         """Leave the program when the steady step is complete."""
         super().boundary(source, number, time_ns)
         self._world.has_stepped = True
-        if source in self._steady:
+        if self.is_over:
             raise EnoughSteps
 
     def _on_call(self, log: Any) -> None:
@@ -136,14 +137,16 @@ class _ShapesRun(CpuRun):
 class _ShapeWorld:
     """Everything that is in place while a program runs on shapes."""
 
-    def __init__(self, *, base: FrameType | None, label: Label | None) -> None:
-        self._base, self._label = base, label
+    def __init__(self, *, label: Label | None) -> None:
+        self._label = label
+        self._base = caller(1)  # `trace_symbolic` or `observe_symbolic`: what is further out is not the program's
         self._fake_mode = FakeTensorMode(allow_non_fake_inputs=True)
-        self._assumptions = Assumptions()
-        self.mode = ShapesMode(self._assumptions, self._reader())
-        self.shadows = Shadows(self._fake_mode)
+        known = KnownValues()
+        self._assumptions = Assumptions(known)
+        self.mode = ShapesMode(self._assumptions, known, self._reader(), self._fake_mode)
+        self.shadows = Shadows(self._fake_mode, known)
         self._redirect = CudaRedirect()
-        self._without_data = WithoutData(with_data=self._with_data, shadow=self.shadows.of)
+        self._without_data = WithoutData(with_data=self._with_data, shadow=self.shadows.of, value_of=known.of)
         self._recorder = _ShapesRun(
             self, reader=self._reader, clock=lambda: 0, prepare_log=self._redirect.prepare_log, mode=self.mode
         )
@@ -173,6 +176,8 @@ class _ShapeWorld:
     @contextmanager
     def _in_place(self) -> Iterator[None]:
         states = (torch.get_rng_state(), np.random.get_state(), random.getstate())  # noqa: NPY002 # what programs use
+        fake_tensors_log = logging.getLogger("torch._subclasses.fake_tensor")
+        was_quiet, fake_tensors_log.disabled = fake_tensors_log.disabled, True  # what fails is told once, by us
         with warnings.catch_warnings(), redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
             warnings.simplefilter("ignore")
             self._redirect.start(self._reader(), always=True)
@@ -186,6 +191,7 @@ class _ShapeWorld:
                     finally:
                         self._recorder.finish_quietly()
             finally:
+                fake_tensors_log.disabled = was_quiet
                 self._finder.stop()
                 self._without_data.stop()
                 self._redirect.stop()

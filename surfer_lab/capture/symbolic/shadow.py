@@ -20,6 +20,7 @@ from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.utils.data import DataLoader
 
 from surfer_lab.capture.symbolic.assumptions import RUN_IT
+from surfer_lab.capture.symbolic.known_values import KnownValues
 from surfer_lab.capture.where import is_users_file
 from surfer_lab.errors import CaptureError
 
@@ -31,7 +32,7 @@ _MAX_ARRAY_BYTES: Final = 16 << 20
 _SEARCH_DEPTH: Final = 4  # how deep in a library's object torch's things are looked for
 
 _ATOMS: Final = (
-    type(None), bool, int, float, complex, str, bytes, type, types.ModuleType, types.BuiltinFunctionType, range, slice,
+    type(None), bool, int, float, complex, str, bytes, types.ModuleType, types.BuiltinFunctionType, range, slice,
     torch.dtype, torch.device, torch.layout, torch.memory_format, torch.Size, type(Ellipsis), np.generic, np.dtype,
 )  # fmt: skip
 _TORCH_STATE: Final = (torch.Tensor, torch.nn.Module, torch.optim.Optimizer)
@@ -54,8 +55,9 @@ class _NotConsumed:
 class Shadows:
     """Copies that know each other: the same object has the same shadow."""
 
-    def __init__(self, fake_mode: FakeTensorMode) -> None:
+    def __init__(self, fake_mode: FakeTensorMode, known: KnownValues) -> None:
         self._fake_mode = fake_mode
+        self._known_values = known
         self._known: dict[int, tuple[Any, Any]] = {}  # by id: the original (kept alive) and its shadow
         self._globals: dict[int, tuple[dict[str, Any], dict[str, Any]]] = {}
         self.found_compiled = False
@@ -63,6 +65,8 @@ class Shadows:
     def of(self, value: Any) -> Any:
         """The shadow of any object; itself where nothing of it has to be copied."""
         if isinstance(value, _ATOMS):
+            return value
+        if isinstance(value, type) and value.__module__.split(".")[0] in ("builtins", "torch"):
             return value
         known = self._known.get(id(value))
         if known is not None:
@@ -98,6 +102,7 @@ class Shadows:
             (FakeTensor, lambda value: value),
             (torch.Tensor, self._tensor),
             (torch.nn.Module, self._module),
+            (type, self._class),
             (types.FunctionType, self._function),
             (types.MethodType, self._method),
             (functools.partial, self._partial),
@@ -112,7 +117,10 @@ class Shadows:
         if torch.nn.parameter.is_lazy(tensor):
             return tensor
         try:
-            return self._fake_mode.from_tensor(tensor, static_shapes=True)
+            fake = self._fake_mode.from_tensor(tensor, static_shapes=True)
+            if not isinstance(tensor, torch.nn.Parameter) and tensor.device.type == "cpu":
+                self._known_values.give(fake, tensor)
+            return fake
         except (NotImplementedError, RuntimeError) as error:
             raise CaptureError(
                 f"a tensor of kind {type(tensor).__name__} has no shape-only form", remedy=RUN_IT
@@ -151,6 +159,31 @@ class Shadows:
         shadow.__dict__.update({key: self.of(item) for key, item in function.__dict__.items()})
         shadow.__module__, shadow.__qualname__ = function.__module__, function.__qualname__
         return shadow
+
+    def _class(self, cls: type) -> type:
+        """A class whose methods read globals that have shadows; itself otherwise."""
+        functions = {name: plain for name, value in vars(cls).items() if (plain := _function_in(value)) is not None}
+        if not any(self._reads_shadowed(function) for function in functions.values()):
+            return cls
+        body = {name: value for name, value in vars(cls).items() if name not in ("__dict__", "__weakref__")}
+        try:
+            shadow = type(cls)(cls.__name__, tuple(self.of(base) for base in cls.__bases__), body)
+        except (TypeError, ValueError, RuntimeError):
+            return cls  # a class that only its own statement can make
+        self._keep(cls, shadow)
+        for name, function in functions.items():
+            setattr(shadow, name, _function_put_back(vars(cls)[name], self.of(function)))
+        return shadow
+
+    def _reads_shadowed(self, function: types.FunctionType) -> bool:
+        if not is_users_file(function.__code__.co_filename):
+            return False
+        read = (function.__globals__.get(name) for name in _names_in(function.__code__))
+        return any(
+            isinstance(value, _TORCH_STATE) or (type(value) in _CONTAINERS and _holds_torch_state(value, _SEARCH_DEPTH))
+            or (isinstance(value, types.FunctionType) and value is not function and self.of(value) is not value)
+            for value in read
+        )  # fmt: skip
 
     def _shadow_globals(self, names: dict[str, Any]) -> dict[str, Any]:
         known = self._globals.get(id(names))
@@ -202,12 +235,11 @@ class Shadows:
             return hasattr(value, "__dict__")
         if not hasattr(value, "__dict__"):
             return False
-        file = getattr(sys.modules.get(cls.__module__), "__file__", None)
-        return file is None or is_users_file(file) or _holds_torch_state(value, _SEARCH_DEPTH)
+        return _is_users_class(cls) or _holds_torch_state(value, _SEARCH_DEPTH)
 
     def _instance(self, value: Any) -> Any:
         try:
-            shadow = object.__new__(type(value))
+            shadow = object.__new__(self.of(type(value)))
         except TypeError:
             return value  # a type that only its own code can make
         self._keep(value, shadow)
@@ -221,6 +253,25 @@ class Shadows:
                 if slot not in ("__dict__", "__weakref__") and hasattr(value, slot):
                     object.__setattr__(shadow, slot, self.of(getattr(value, slot)))
         return shadow
+
+
+def _is_users_class(cls: type) -> bool:
+    functions = [function for value in vars(cls).values() if (function := _function_in(value)) is not None]
+    if functions:
+        return any(is_users_file(function.__code__.co_filename) for function in functions)
+    file = getattr(sys.modules.get(cls.__module__), "__file__", None)
+    return file is None or is_users_file(file)
+
+
+def _function_in(value: Any) -> types.FunctionType | None:
+    """The function behind what a class body holds: a method, a static or class method."""
+    if isinstance(value, (staticmethod, classmethod)):
+        value = value.__func__
+    return value if isinstance(value, types.FunctionType) else None
+
+
+def _function_put_back(before: Any, function: types.FunctionType) -> Any:
+    return type(before)(function) if isinstance(before, (staticmethod, classmethod)) else function
 
 
 def _names_in(code: types.CodeType) -> set[str]:

@@ -21,9 +21,16 @@ __all__ = ["WithoutData"]
 
 
 class WithoutData:
-    """Replaces from `start` to `stop`. `with_data()`: a context in which ops compute; `shadow`: data to shapes."""
+    """Replaces from `start` to `stop`.
 
-    def __init__(self, *, with_data: Callable[[], Any], shadow: Callable[[Any], Any]) -> None:
+    `with_data()`: a context in which ops compute; `shadow`: data to shapes; `value_of`: a shape's value, where known.
+    """
+
+    def __init__(
+        self, *, with_data: Callable[[], Any], shadow: Callable[[Any], Any],
+        value_of: Callable[[torch.Tensor], torch.Tensor | None],
+    ) -> None:  # fmt: skip
+        self._value_of = value_of
         self._patches = Patches()
         self._with_data = with_data
         self._shadow = shadow
@@ -36,6 +43,10 @@ class WithoutData:
         self._patches.replace(DataLoader, "__iter__", self._loader_iter())
         self._patches.replace(torch, "compile", self._compile)
         self._patches.replace(torch, "save", lambda *args, **kwargs: None)
+        self._patches.replace(torch.nn.Module, "_apply", _apply_to_shapes(torch.nn.Module._apply))
+        # torch's own copy the bytes of a storage, of which a fake one has none
+        self._patches.replace(FakeTensor, "__deepcopy__", _deep_copy)
+        self._patches.replace(FakeTensor, "__copy__", lambda fake: fake.detach().requires_grad_(fake.requires_grad))
         self._replace_reading()
 
     def stop(self) -> None:
@@ -81,22 +92,26 @@ class WithoutData:
         plain_array: Any = tensor.__array__
         plain_format: Any = tensor.__format__
 
-        def ones(fake: torch.Tensor) -> np.ndarray[Any, Any]:
+        def array_of(fake: torch.Tensor) -> np.ndarray[Any, Any]:
+            value = self._value_of(fake)
+            if value is not None:
+                with self._with_data():
+                    return np.array(plain_list(value), dtype=_numpy_dtype(fake.dtype))
             self.read_values = True
             return np.ones(tuple(fake.shape), dtype=_numpy_dtype(fake.dtype))
 
         @functools.wraps(plain_numpy)
         def numpy(self_: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
-            return ones(self_) if isinstance(self_, FakeTensor) else plain_numpy(self_, *args, **kwargs)
+            return array_of(self_) if isinstance(self_, FakeTensor) else plain_numpy(self_, *args, **kwargs)
 
         @functools.wraps(plain_list)
         def tolist(self_: torch.Tensor) -> Any:
-            return ones(self_).tolist() if isinstance(self_, FakeTensor) else plain_list(self_)
+            return array_of(self_).tolist() if isinstance(self_, FakeTensor) else plain_list(self_)
 
         def array(self_: torch.Tensor, dtype: Any = None) -> Any:
             if not isinstance(self_, FakeTensor):
                 return plain_array(self_, dtype)
-            return ones(self_) if dtype is None else ones(self_).astype(dtype)
+            return array_of(self_) if dtype is None else array_of(self_).astype(dtype)
 
         def format_(self_: torch.Tensor, spec: str) -> str:
             if isinstance(self_, FakeTensor):
@@ -108,6 +123,47 @@ class WithoutData:
         self._patches.replace(FakeTensor, "tolist", tolist)
         self._patches.replace(tensor, "__array__", array)
         self._patches.replace(tensor, "__format__", format_)
+
+
+def _apply_to_shapes(plain: Callable[..., Any]) -> Callable[..., Any]:
+    """`Module.to`, `half`, ... on shapes. Torch swaps fake parameters and refuses if anything refers to them weakly."""
+
+    @functools.wraps(plain)
+    def apply(module: torch.nn.Module, fn: Callable[[torch.Tensor], torch.Tensor], recurse: bool = True) -> Any:
+        own = [tensor for tensor in module._parameters.values() if tensor is not None]
+        if not all(isinstance(tensor, FakeTensor) for tensor in own):
+            return plain(module, fn, recurse)
+        if recurse:
+            for child in module.children():
+                child._apply(fn)  # type: ignore[no-untyped-call]
+        with torch.no_grad():
+            for parameter in own:
+                parameter.data = fn(parameter)
+                if parameter.grad is not None:
+                    gradient, parameter.grad = parameter.grad, None
+                    parameter.grad = fn(gradient)
+            for name, buffer in module._buffers.items():
+                if buffer is not None:
+                    module._buffers[name] = fn(buffer)
+        return module
+
+    return apply
+
+
+def _deep_copy(fake: torch.Tensor, memo: dict[int, Any]) -> torch.Tensor:
+    known: torch.Tensor | None = memo.get(id(fake))
+    if known is not None:
+        return known
+    with torch.no_grad():
+        copied = fake.detach().clone()
+    is_parameter = isinstance(fake, torch.nn.Parameter)
+    result = (
+        torch.nn.Parameter(copied, fake.requires_grad) if is_parameter else copied.requires_grad_(fake.requires_grad)
+    )
+    if fake.grad is not None:
+        result.grad = _deep_copy(fake.grad, memo)
+    memo[id(fake)] = result
+    return result
 
 
 def _numpy_dtype(dtype: torch.dtype) -> Any:
