@@ -11,18 +11,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
-from surfer_lab.capture.autocast_lists import AutocastPolicy, autocast_policy
 from surfer_lab.capture.gpu_form import ExtraStorage, GpuForm
 from surfer_lab.capture.gpu_form.fold import numel
 from surfer_lab.capture.oplog import LoggedOp, MadeFull
 from surfer_lab.capture.storages import StorageLife
 from surfer_lab.hardware.dtypes import BYTES_BY_DTYPE
+from surfer_lab.trace.rewrite.autocast_lists import CUDA_AUTOCAST, STATISTICS_OPS, CastPolicy
 from surfer_lab.trace.tables import ArgDtypes, Phase, Shape, TensorRole
 
 __all__ = ["with_cuda_autocast"]
 
 _FULL: Final = "float32"
 _HALVES: Final = ("float16", "bfloat16")
+# the result has the first argument's dtype, whatever the others: weights and statistics, a mask, bounds
+_AS_FIRST_ARGUMENT: Final = frozenset((
+    "native_batch_norm", "cudnn_batch_norm", "miopen_batch_norm", "_native_batch_norm_legit", "_batch_norm_with_update",
+    "batch_norm_elemt", "native_dropout", "masked_fill", "index_fill", "clamp",
+))  # fmt: skip
 _SUMS_OF_GRADIENTS: Final = ("aten::add", "aten::add_")
 
 
@@ -65,7 +70,8 @@ class _Computed(NamedTuple):
     """How a forward op was computed; its gradient's op is computed likewise."""
 
     dtype: str
-    policy: AutocastPolicy
+    as_given: bool  # gives the gradient in its input's own dtype
+    as_first: bool
     of_input: str
 
 
@@ -107,12 +113,14 @@ class _Emulation:
     # -- forward -------------------------------------------------------------------------------------------------------
 
     def _forward(self, op: LoggedOp) -> LoggedOp:
-        policy = autocast_policy(op.name) if op.autocast else AutocastPolicy.AS_IS
+        plain = op.name.removeprefix("aten::")
+        policy = CUDA_AUTOCAST.policy(plain) if op.autocast else CastPolicy.AS_GIVEN
+        if policy is CastPolicy.FP32_RESULT and op.autocast in CUDA_AUTOCAST.separate_cast.get(plain, ()):
+            policy = CastPolicy.FP32
         arguments = self._arguments(op)
         floats = [argument for argument in arguments if argument.label == _FULL or argument.label in _HALVES]
         widest = _FULL if any(argument.label == _FULL for argument in floats) else (op.autocast or _FULL)
-        by_policy = {AutocastPolicy.LOWER: op.autocast, AutocastPolicy.FP32: _FULL, AutocastPolicy.PROMOTE: widest}
-        wanted = by_policy.get(policy)
+        wanted = {CastPolicy.LOWER: op.autocast, CastPolicy.FP32: _FULL, CastPolicy.PROMOTE: widest}.get(policy)
         reads = {
             argument.position: self._cast(op, argument, wanted)
             for argument in floats
@@ -121,18 +129,20 @@ class _Emulation:
         for argument in floats:
             if argument.position not in reads:
                 self.own_use[argument.storage] = len(self.ops)
-        result = wanted or _natural_result(policy, floats)
-        of_input = floats[0].label if floats else _FULL
+        as_first = plain in _AS_FIRST_ARGUMENT
+        gives_full = policy is CastPolicy.FP32_RESULT
+        result = wanted or (_FULL if gives_full else _natural_result(floats, as_first=as_first))
+        computed = _Computed(result, gives_full, as_first, floats[0].label if floats else _FULL)
         for node in range(op.first_node, op.end_node):
-            self.computed.setdefault(node, _Computed(result, policy, of_input))
+            self.computed.setdefault(node, computed)
         return op.moved(
             input_dtypes=_dtypes(op, floats, wanted), input_storages=_reading(op, arguments, reads),
-            output_dtypes=self._label_results(op, policy, result),
+            output_dtypes=self._label_results(op, plain, result, as_first=as_first),
         )  # fmt: skip
 
-    def _label_results(self, op: LoggedOp, policy: AutocastPolicy, result: str) -> ArgDtypes:
-        in_place = op.name.endswith("_")
-        only_first = policy is AutocastPolicy.FIRST or "attention" in op.name or op.name.startswith("aten::native_")
+    def _label_results(self, op: LoggedOp, plain: str, result: str, *, as_first: bool) -> ArgDtypes:
+        in_place = plain.endswith("_")
+        only_first = as_first or plain in STATISTICS_OPS
         dtypes = list(op.output_dtypes)
         for at, dtype in enumerate(dtypes):
             storage = op.output_storages[at] if at < len(op.output_storages) else -1
@@ -154,7 +164,7 @@ class _Emulation:
         self.made_backward.update(storage for storage in op.output_storages if storage not in op.input_storages)
         if known is None or op.name in _SUMS_OF_GRADIENTS:
             return self._sum_or_pass(op, arguments, floats)
-        mixed = known.policy is AutocastPolicy.FIRST
+        mixed = known.as_first
         computed = floats[:2] if mixed else floats  # the rest are statistics and weights
         reads: dict[int, int] = {}
         for argument in computed:
@@ -166,7 +176,7 @@ class _Emulation:
                 reads[argument.position] = cast.storage
             else:
                 self.own_use[argument.storage] = len(self.ops)
-        result = known.of_input if known.policy is AutocastPolicy.FP32_RESULT else known.dtype
+        result = known.of_input if known.as_given else known.dtype
         tensors = [dtype for dtype in op.output_dtypes if dtype is not None]
         for place, (storage, dtype) in enumerate(zip(op.output_storages, tensors, strict=False)):
             if dtype == _FULL and storage not in op.input_storages and not (mixed and place):
@@ -311,10 +321,10 @@ class _Emulation:
         )  # fmt: skip
 
 
-def _natural_result(policy: AutocastPolicy, floats: Sequence[_Argument]) -> str:
-    if policy is AutocastPolicy.FP32_RESULT or not floats:
+def _natural_result(floats: Sequence[_Argument], *, as_first: bool) -> str:
+    if not floats:
         return _FULL
-    if policy is AutocastPolicy.FIRST:
+    if as_first:
         return floats[0].label
     # numbers (no dimensions) do not widen a tensor
     sized = [argument.label for argument in floats if argument.shape] or [argument.label for argument in floats]

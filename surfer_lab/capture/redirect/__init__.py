@@ -164,6 +164,7 @@ class CudaRedirect:
             return self._moved_copy(self_, plain_type(self_, named.replace("torch.cuda.", "torch."), *args, **kwargs))
 
         def storage_cuda(self_: Any, device: object = None, non_blocking: bool = False) -> Any:
+            self._note("storage.cuda()")
             return self_
 
         patches.replace(torch.UntypedStorage, "cuda", storage_cuda)
@@ -204,7 +205,8 @@ class CudaRedirect:
             if isinstance(map_location, (str, torch.device)) and _is_cuda(map_location):
                 self._note("torch.load(map_location='cuda')")
                 map_location = "cpu"
-            elif isinstance(map_location, dict):
+            elif isinstance(map_location, dict) and any(map(_is_cuda, map_location.values())):
+                self._note("torch.load(map_location='cuda')")
                 map_location = {old: "cpu" if _is_cuda(new) else new for old, new in map_location.items()}
             return plain_load(f, map_location, *args, **kwargs)
 
@@ -220,11 +222,12 @@ class CudaRedirect:
         for name in ("start", "stop"):
             patches.replace(cuda.profiler, name, self._answering(f"profiler.{name}", None))
         # CUDA's random numbers are the CPU's here, and so is their state
-        patches.replace(cuda, "get_rng_state", lambda device="cuda": torch.get_rng_state())
-        patches.replace(cuda, "set_rng_state", lambda new_state, device="cuda": torch.set_rng_state(new_state))
+        patches.replace(cuda, "get_rng_state", self._get_random_state)
+        patches.replace(cuda, "set_rng_state", self._set_random_state)
         patches.replace(cuda, "initial_seed", torch.initial_seed)
         for name, stand_in in (
-            ("Event", HostEvent), ("Stream", HostStream), ("ExternalStream", HostStream), ("stream", HostStreamContext), ("device", HostDevice),
+            ("Event", HostEvent), ("Stream", HostStream), ("ExternalStream", HostStream),
+            ("stream", HostStreamContext), ("device", HostDevice),
         ):  # fmt: skip
             patches.replace(cuda, name, stand_in)
         for name in ("current_stream", "default_stream"):
@@ -312,6 +315,14 @@ class CudaRedirect:
 
         call.__name__ = name.split(".")[-1]
         return call
+
+    def _get_random_state(self, device: object = "cuda") -> torch.Tensor:
+        self._note("torch.cuda.get_rng_state()")
+        return torch.get_rng_state()
+
+    def _set_random_state(self, new_state: torch.Tensor, device: object = "cuda") -> None:
+        self._note("torch.cuda.set_rng_state()")
+        torch.set_rng_state(new_state)
 
     def _kept_full(self, before: torch.Tensor, after: torch.Tensor, args: Any, kwargs: Any) -> torch.Tensor:
         """A cast to float32 that did nothing, since autocast is only emulated: on a GPU it casts a half."""
