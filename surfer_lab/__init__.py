@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:  # for type checkers and editors only: at run time `_HOMES` below says where a name lives
     from IPython.core.interactiveshell import InteractiveShell
 
-    from surfer_lab.capture import record
+    from surfer_lab.capture import record, trace_symbolic
     from surfer_lab.errors import SurferError
     from surfer_lab.hardware.catalog import add_gpu
     from surfer_lab.hardware.catalog import load_catalog as gpus
@@ -26,6 +26,7 @@ if TYPE_CHECKING:  # for type checkers and editors only: at run time `_HOMES` be
     from surfer_lab.trace.model import Trace
     from surfer_lab.trace.reader import read as read_trace
     from surfer_lab.trace.storage import save as save_trace
+    from surfer_lab.workloads.prediction import predict_model
 
 __version__ = "0.1.0"
 
@@ -40,9 +41,11 @@ __all__ = [
     "last",
     "load_ipython_extension",
     "predict",
+    "predict_model",
     "read_trace",
     "record",
     "save_trace",
+    "trace_symbolic",
     "unload_ipython_extension",
 ]
 
@@ -56,9 +59,11 @@ _HOMES = {
     "gpus": ("surfer_lab.hardware.catalog", "load_catalog"),
     "last": ("surfer_lab.magic.history", "last"),
     "predict": ("surfer_lab.report.prediction", "predict"),
+    "predict_model": ("surfer_lab.workloads.prediction", "predict_model"),
     "read_trace": ("surfer_lab.trace.reader", "read"),
     "record": ("surfer_lab.capture", "record"),
     "save_trace": ("surfer_lab.trace.storage", "save"),
+    "trace_symbolic": ("surfer_lab.capture", "trace_symbolic"),
 }
 
 

@@ -13,7 +13,7 @@ _WORDS = (("cell", "predict"), ("line", "surfer"))
 
 
 def load_ipython_extension(shell: InteractiveShell) -> None:
-    """Register `%%predict` and `%surfer`; loads neither torch nor the engine before they are used."""
+    """Register `%%predict` and `%surfer`; loads no torch before they are used."""
     from surfer_lab.magic.words import SurferMagics
 
     shell.register_magics(SurferMagics)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
+import traceback
+from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from IPython.core.interactiveshell import InteractiveShell
@@ -11,6 +14,7 @@ from IPython.display import DisplayHandle, display
 from surfer_lab.errors import CaptureError, SurferError
 from surfer_lab.magic.history import history
 from surfer_lab.magic.run_cell import flush_figures, run_cell_plainly
+from surfer_lab.planner.captured_step import CapturedStep
 from surfer_lab.planner.options import PredictOptions, options_line
 from surfer_lab.report.bundle import mime_bundle
 from surfer_lab.report.prediction import check_names, predict_as_asked
@@ -35,8 +39,15 @@ def checked_options(options: PredictOptions) -> PredictOptions:
 def predict_cell(shell: InteractiveShell, cell: str, options: PredictOptions) -> None:
     """Run the cell once; show what was predicted. The cell's own error leaves as it is, without an answer.
 
-    A loop that the user interrupts is answered from the steps that ran, then interrupted as in a plain cell.
+    A loop that the user interrupts is answered from the steps that ran, then interrupted as in a plain cell. With
+    `--no-run` the cell is not run: it is captured from shapes, in a namespace of its own.
     """
+    if options.no_run:
+        from surfer_lab.magic.unrun_cell import UnrunCell  # imports torch
+
+        unrun = UnrunCell(shell, cell, label=lambda filename: _cell_name(shell, filename))
+        _answer(shell, lambda: unrun.captured(options.batch_size), options)
+        return
     from surfer_lab.capture import observe  # imports torch, which may not be there
 
     observer = observe(label=lambda filename: _cell_name(shell, filename))
@@ -44,26 +55,38 @@ def predict_cell(shell: InteractiveShell, cell: str, options: PredictOptions) ->
         with observer:
             run_cell_plainly(shell, cell)
     except KeyboardInterrupt:
-        _answer(shell, observer, options)
+        _answer(shell, lambda: _observed(observer), options)
         raise
-    _answer(shell, observer, options)
+    _answer(shell, lambda: _observed(observer), options)
 
 
-def _answer(shell: InteractiveShell, observer: Observer, options: PredictOptions) -> None:
-    """Predict what was observed, show it below the cell's own outputs and keep it; a failure is told, not raised."""
+def _observed(observer: Observer) -> CapturedStep:
+    observation = observer.result()
+    for notice in observation.notices:
+        _tell(notice)
+    return CapturedStep(trace=observation.trace, scaling=None)
+
+
+def _answer(shell: InteractiveShell, capture: Callable[[], CapturedStep], options: PredictOptions) -> None:
+    """Predict what was captured, show it below the cell's own outputs and keep it; a failure is told, not raised."""
     flush_figures()
     handle: DisplayHandle | None = None
     try:
-        observation = observer.result()
-        for notice in observation.notices:
-            _tell(notice)
+        captured = capture()
         if hasattr(shell, "kernel"):  # a terminal would keep the passing line
             handle = display({"text/plain": "Predicting ..."}, raw=True, display_id=True)
         command = f"%%predict {options_line(options)}".rstrip()
-        prediction = predict_as_asked(observation.trace, options, name=history.free_name(), command=command)
+        prediction = predict_as_asked(
+            captured.trace,
+            options,
+            name=history.free_name(),
+            command=command,
+            scaling=captured.scaling,
+            notes=captured.notes,
+        )
         bundle = mime_bundle(prediction.view)
-    except SurferError as error:
-        failure = f"Surfer Lab cannot predict this cell: {error}"
+    except Exception as error:  # a fault of ours must not stop a notebook whose own work is done
+        failure = f"Surfer Lab cannot predict this cell: {_told(error)}"
         if handle is not None:
             handle.update({"text/plain": failure}, raw=True)
         else:
@@ -74,6 +97,15 @@ def _answer(shell: InteractiveShell, observer: Observer, options: PredictOptions
         handle.update(bundle, raw=True)
     else:
         display(bundle, raw=True)
+
+
+def _told(error: Exception) -> SurferError:
+    """The error as one sentence; of one that nobody foresaw, what a report of it needs."""
+    if isinstance(error, SurferError):
+        return error
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    seen = f"{type(error).__name__} ({error}) at {Path(place.filename).name}:{place.lineno}, a fault of Surfer Lab's own"
+    return SurferError(seen, remedy="report this line; the cell itself ran as it should")
 
 
 def _tell(line: str) -> None:

@@ -17,7 +17,7 @@ from typing import Final, Literal
 
 from IPython.core.interactiveshell import InteractiveShell
 
-__all__ = ["flush_figures", "run_cell_plainly"]
+__all__ = ["flush_figures", "parsed_cell", "run_cell_plainly"]
 
 Mode = Literal["exec", "single"]
 
@@ -26,11 +26,11 @@ _ASSIGNMENTS: Final = (ast.Assign, ast.AugAssign, ast.AnnAssign)
 
 def run_cell_plainly(shell: InteractiveShell, cell: str) -> None:
     """Run the cell in the user's namespace once. Raises what it raises."""
-    # the magic's own line is the first of the visible cell, and IPython takes empty lines at a cell's start away
-    empty_count = len(cell) - len(cell.lstrip("\n"))
-    transformed: str = "\n" * (1 + empty_count) + shell.transform_cell(cell)
-    filename = shell.compile.cache(transformed, shell.execution_count, raw_code=cell)
-    tree = shell.transform_ast(shell.compile.ast_parse(transformed, filename=filename))
+    try:
+        transformed, filename, tree = parsed_cell(shell, cell)
+    except SyntaxError:
+        _show_without_frames(shell)
+        raise
     compile_as_shell: Callable[[ast.AST, str, str], CodeType] = shell.compile  # type: ignore[assignment] # takes trees too
     try:
         quiet = _ends_in_semicolon(transformed)
@@ -41,8 +41,20 @@ def run_cell_plainly(shell: InteractiveShell, cell: str) -> None:
             code = compile_as_shell(module, filename, mode)
             exec(code, shell.user_global_ns, shell.user_ns)
     except BaseException as error:
+        if isinstance(error, SyntaxError) and _from_file(error.__traceback__, filename) is None:
+            _show_without_frames(shell)  # `return` outside a function, and what else the compiler alone sees
         _show_like_a_plain_cell(shell, error, filename)
         raise
+
+
+def parsed_cell(shell: InteractiveShell, cell: str) -> tuple[str, str, ast.Module]:
+    """The cell as Python, the name of its file in tracebacks, and its tree. SyntaxError as in a plain cell."""
+    # the magic's own line is the first of the visible cell, and IPython takes empty lines at a cell's start away
+    empty_count = len(cell) - len(cell.lstrip("\n"))
+    transformed: str = "\n" * (1 + empty_count) + shell.transform_cell(cell)
+    filename = shell.compile.cache(transformed, shell.execution_count, raw_code=cell)
+    tree: ast.Module = shell.transform_ast(shell.compile.ast_parse(transformed, filename=filename))
+    return transformed, filename, tree
 
 
 def _parts(nodes: list[ast.stmt], interactivity: str) -> Iterator[tuple[ast.stmt, Mode]]:
@@ -92,6 +104,20 @@ def _show_like_a_plain_cell(shell: InteractiveShell, error: BaseException, filen
 
     if _set(error, render):
         shell.events.register("post_run_cell", forget)
+
+
+def _show_without_frames(shell: InteractiveShell) -> None:
+    """Have IPython print the next syntax error as that of a plain cell: the line alone, no frames of what read it."""
+
+    def show(filename: str | None = None, running_compiled_code: bool = False) -> None:
+        type(shell).showsyntaxerror(shell, filename)
+
+    def forget(*_result: object) -> None:
+        shell.events.unregister("post_run_cell", forget)
+        vars(shell).pop("showsyntaxerror", None)
+
+    vars(shell)["showsyntaxerror"] = show
+    shell.events.register("post_run_cell", forget)
 
 
 def _set(error: BaseException, render: Callable[[], list[str]]) -> bool:

@@ -36,7 +36,7 @@ def _last(name: str) -> Prediction:
 
 def _list(_nothing: str) -> str:
     history.get()  # where there is none, its error says what to do
-    return "\n".join(f"{prediction.name}: {prediction.view.sentences[0].text}" for prediction in history)
+    return "\n".join(f"{prediction.view.name}: {prediction.view.sentences[0].text}" for prediction in history)
 
 
 def _gpus(name: str) -> str:
@@ -45,7 +45,13 @@ def _gpus(name: str) -> str:
 
 def _report(file: str) -> str:
     prediction = history.get()
-    return f"Written: {prediction.report(file or f'{prediction.name}.html')}"
+    return f"Written: {prediction.report(file or _file_of(prediction))}"
+
+
+def _file_of(prediction: Prediction) -> str:
+    """A file in this folder, whatever the prediction is called."""
+    kept = "".join(one if one.isalnum() or one in " ._-" else "_" for one in prediction.view.name)
+    return f"{kept.strip(' .') or 'prediction'}.html"
 
 
 _WORDS: Final[dict[str, Callable[[str], Prediction | str]]] = {

@@ -14,7 +14,7 @@ import numpy as np
 
 from surfer_lab.engine.compilation import CompileMode
 from surfer_lab.engine.options import EngineOptions
-from surfer_lab.engine.precision import Precision
+from surfer_lab.engine.precision import Precision, precision_blocker
 from surfer_lab.engine.whatif import with_precision
 from surfer_lab.hardware.gpu import Gpu
 from surfer_lab.planner.batch import BatchScaling
@@ -29,6 +29,7 @@ _DEFAULT: Final = EngineOptions()
 _PLAIN: Final = (CompileMode.OFF,)
 _FLAG_ONLY: Final = (Precision.FP32, Precision.TF32)
 _FAR: Final = 8
+_MANY_OPS: Final = 4_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,16 +141,18 @@ def alternatives(
 ) -> tuple[Alternative, ...]:
     """The step as recorded or captured, asked about in every precision, and compiled, on one GPU.
 
-    fp32 and TF32 differ from the step as run by a flag only: compiled they are shown where one of them is `asked`.
-    `with_graphs` adds CUDA graphs (reduce-overhead).
+    fp32 and TF32 differ from the step as run by a flag only: compiled they are shown where one of them is `asked`. Of
+    AMP's two dtypes a step of many thousand ops is asked about the GPU's better one. `with_graphs` adds CUDA graphs
+    (reduce-overhead).
     """
     compiles = [CompileMode.DEFAULT, *([CompileMode.REDUCE_OVERHEAD] if with_graphs else [])]
     compiles += [asked[1]] if asked[1] not in (CompileMode.OFF, *compiles) else []
-    compiled_precisions = [one for one in Precision if one not in _FLAG_ONLY or one is asked[0]]
-    plain = step_grid(step, [gpu], origin=origin, precisions=tuple(Precision), compiles=_PLAIN, options=options)
+    precisions = [one for one in Precision if one is asked[0] or not _is_left_out(one, gpu, len(step.ops))]
+    compiled_precisions = [one for one in precisions if one not in _FLAG_ONLY or one is asked[0]]
+    plain = step_grid(step, [gpu], origin=origin, precisions=precisions, compiles=_PLAIN, options=options)
     fused = step_grid(step, [gpu], origin=origin, precisions=compiled_precisions, compiles=compiles, options=options)
     rows = [
-        *((precision, CompileMode.OFF, plain, row, 0) for row, precision in enumerate(Precision)),
+        *((precision, CompileMode.OFF, plain, row, 0) for row, precision in enumerate(precisions)),
         *(
             (precision, mode, fused, row, column)
             for row, precision in enumerate(compiled_precisions)
@@ -170,6 +173,14 @@ def alternatives(
         )
         for precision, mode, grid, row, column in sorted(rows, key=lambda row: order.index(row[0]))
     )
+
+
+def _is_left_out(precision: Precision, gpu: Gpu, op_count: int) -> bool:
+    """Rewriting a step takes a second for every 8,000 ops."""
+    if op_count <= _MANY_OPS:
+        return False
+    has_bf16 = precision_blocker(gpu, Precision.AMP_BF16) is None
+    return precision is (Precision.AMP_FP16 if has_bf16 else Precision.AMP_BF16)
 
 
 def _known(value: float) -> float | None:

@@ -188,10 +188,11 @@ class Prediction:
         return dict(zip((gpu.name for gpu in gpus), largest_batches(counted, gpus), strict=True))
 
     def _sharded(self) -> tuple[ShardedNeed, ...]:
-        """How many GPUs would hold a step that fits on none."""
+        """How many GPUs would hold a step that fits on none; of those with a price, where there are any."""
         if any(outcome.fit is not Fit.DOES_NOT_FIT for outcome in self.outcomes):
             return ()
-        found = sharded_needs(self._memory_step, [outcome.gpu for outcome in self.outcomes])
+        priced = [outcome.gpu for outcome in self.outcomes if outcome.usd_per_hour is not None]
+        found = sharded_needs(self._memory_step, priced or [outcome.gpu for outcome in self.outcomes])
         return tuple(need for need in found if need is not None)
 
     def what_if(

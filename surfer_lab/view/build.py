@@ -80,6 +80,7 @@ ALTERNATIVES_NOTE: Final = (
     "compiled steps are taken to need the memory of plain ones; CUDA graphs (reduce-overhead) are named where they "
     "gain 2 % or more."
 )
+_LONGEST_COMMAND: Final = 2_000  # names every GPU of the catalogue, with room for prices
 RANGE_NOTE: Final = (
     "A range is where the time is expected with 80 % confidence, from the errors of each method on cases that it had "
     "not seen; it is wider where less is known of a GPU or of the work."
@@ -142,7 +143,7 @@ def view_of(
         range_note=RANGE_NOTE,
         price_note=prices_text([outcome.scenario.price for outcome in outcomes]),
         environment={name_text(key): name_text(value) for key, value in prediction.trace.environment.items()},
-        command=command,
+        command=name_text(command, longest=_LONGEST_COMMAND),
         version=version,
         alternatives=alternative_rows(what_ifs),
         alternatives_note=f"On {focused}; {ALTERNATIVES_NOTE}" if what_ifs.alternatives else "",

@@ -16,6 +16,7 @@ from surfer_lab.planner.coverage import Coverage
 from surfer_lab.planner.graph_memory import MemoryEstimate
 from surfer_lab.planner.sharding import ShardedNeed
 from surfer_lab.planner.what_ifs import Alternative, BatchCurve, BatchPoint, Blocked
+from surfer_lab.units import BYTES_PER_GB
 from surfer_lab.view.model import (
     AlternativeRow,
     BlockedRow,
@@ -49,7 +50,8 @@ __all__ = [
     "memory_view", "sharded_sentence", "step_words",
 ]  # fmt: skip
 
-_SHARDED_NAMED: Final = 4
+# the largest there are, the common 80 GB of data centres, and 48 GB of workstations
+_CARD_CLASSES_GB: Final = (float("inf"), 85.0, 50.0)
 _ALIKE_FRACTION: Final = 0.02
 
 
@@ -217,19 +219,21 @@ def _bytes(amount: ByteRange) -> Quantity:
 
 
 def sharded_sentence(needs: Sequence[ShardedNeed]) -> Sentence | None:
-    """Which GPUs could hold the step together: the fewest, then the fewest of smaller cards."""
+    """Which GPUs could hold the step together: the fewest of all, of 80 GB cards, of 48 GB cards."""
     chosen: list[ShardedNeed] = []
     alike = [need for need in needs if not need.recomputes] or needs
-    for need in sorted(alike, key=lambda need: (need.gpu_count, -(need.gpu.release_year or 0), need.gpu.name)):
-        if all(need.gpu.memory_bytes < 0.75 * one.gpu.memory_bytes for one in chosen):
-            chosen.append(need)
+    fewest_first = sorted(alike, key=lambda need: (need.gpu_count, -(need.gpu.release_year or 0), need.gpu.name))
+    for most_gb in _CARD_CLASSES_GB:
+        found = next((need for need in fewest_first if need.gpu.memory_bytes <= most_gb * BYTES_PER_GB), None)
+        if found is not None and found not in chosen:
+            chosen.append(found)
     if not chosen:
         return None
     named = ", ".join(
         f"{'or ' if place else ''}{need.gpu_count:,} x {need.gpu.name} "
         f"({bytes_quantity(need.bytes_each).text.removesuffix(' GB')} of {bytes_quantity(need.gpu.memory_bytes).text} "
         "each)"
-        for place, need in enumerate(chosen[:_SHARDED_NAMED])
+        for place, need in enumerate(chosen)
     )
     recomputed = ", activations recomputed block by block (checkpointing)" if chosen[0].recomputes else ""
     text = (

@@ -10,28 +10,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
+
+import numpy as np
 
 from surfer_lab.capture import trace_symbolic
 from surfer_lab.errors import CaptureError, PredictionError
 from surfer_lab.planner.batch import BatchScaling
+from surfer_lab.planner.captured_step import CapturedStep
 from surfer_lab.trace.model import Trace
+from surfer_lab.trace.tables import TensorRole
 from surfer_lab.workloads.named_step import ModelStep
 
-__all__ = ["CapturedStep", "capture_step", "scaling_of"]
+__all__ = ["capture_step", "next_prime", "scaling_of"]
 
 _BESIDE_ONE: Final = 17  # a prime that few models have in their sizes, and small enough for loops over samples
 _SAME_OPS_FRACTION: Final = 0.97
-
-
-@dataclass(frozen=True, kw_only=True)
-class CapturedStep:
-    """The step at its batch, and at others where `scaling` is there; `notes` are sentences."""
-
-    trace: Trace
-    scaling: BatchScaling | None
-    notes: tuple[str, ...] = ()
 
 
 def capture_step(step: ModelStep, batch_size: int | None = None) -> CapturedStep:
@@ -55,6 +50,8 @@ def scaling_of(
         second = capture(other)
         if second.batch_size == first.batch_size:
             return None, (f"only batch {batch_size:,} is predicted: the step stays the same at another one",)
+        if _own_sizes(first) != _own_sizes(second):
+            return None, (f"only batch {batch_size:,} is predicted: a size of the model is {batch_size:,} too",)
         if batch_size > 1:
             return BatchScaling.of_two(first, second, (batch_size, other)), ()
         scaling = BatchScaling.of_prime(second, other)
@@ -63,6 +60,12 @@ def scaling_of(
         return None, ("only batch 1 is predicted: other batches run other operations",)
     except (CaptureError, PredictionError) as error:
         return None, (f"only batch {batch_size:,} is predicted: {error.seen}",)
+
+
+def _own_sizes(trace: Trace) -> list[int]:
+    """Sizes of the model's parameters and buffers: no batch changes them."""
+    own = np.isin(trace.tensors.role, (TensorRole.PARAMETER, TensorRole.BUFFER)) & (trace.tensors.allocated_by < 0)
+    return sorted(trace.tensors.size_bytes[own].tolist())
 
 
 def _has_ops_of(reshaped: Trace, captured: Trace) -> bool:

@@ -222,3 +222,27 @@ def test_loading_the_extension_loads_no_torch():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+def test_a_fault_of_our_own_is_told_and_does_not_stop_the_notebook(trained, monkeypatch):
+    def broken(*_arguments, **_options):
+        raise ZeroDivisionError("float division\x1b[31m")
+
+    monkeypatch.setattr("surfer_lab.magic.predict_cell.predict_as_asked", broken)
+    result = trained.run("%%predict" + LOOP)
+    assert result.success
+    assert "ZeroDivisionError" in trained.out and "test_predict.py" in trained.out
+    assert "\x1b" not in trained.out and "Traceback" not in trained.out
+    assert trained["runs"] == 1
+
+
+@pytest.mark.parametrize("name", ["a/b/../c", "\x1b[31m<script>", "..", "\u202ex"])
+def test_a_name_is_listed_plainly_and_names_a_file_in_this_folder(predicted, tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    options = PredictOptions(on=("T4",), name=name)
+    history.add(predict_as_asked(trace(), options, name="x"))
+    predicted.run("%surfer list")
+    assert "\x1b" not in predicted.out and "\u202e" not in predicted.out
+    predicted.run("%surfer report")
+    assert "Written" in predicted.out, predicted.err
+    assert len(list(tmp_path.glob("*.html"))) == 1

@@ -94,3 +94,15 @@ def test_source_of_a_function_made_in_the_cell_can_be_read(shell):
     shell.ip.register_magic_function(lambda line, cell: run_cell_plainly(shell.ip, cell), "cell", "plainly")
     shell.run("%%plainly\ndef f():\n    return 7\nimport inspect\nsource = inspect.getsource(f)")
     assert shell["source"] == "def f():\n    return 7\n"
+
+
+@pytest.mark.parametrize("cell", ["for x in:\n    pass", "x = 1\nreturn 2", "import asyncio\nawait asyncio.sleep(0)"])
+def test_a_syntax_error_is_shown_as_in_a_plain_cell_without_the_frames_that_read_it(shell, cell):
+    result = shell.run("%%predict\n" + cell)
+    assert isinstance(result.error_in_exec or result.error_before_exec, SyntaxError)
+    said = shell.out + shell.err
+    assert "SyntaxError" in said
+    assert "surfer_lab" not in said and "IPython" not in said
+    shell.run("exec('y =')")
+    assert "SyntaxError" in shell.out + shell.err  # and later ones as ever
+    assert "showsyntaxerror" not in vars(shell.ip)
