@@ -8,6 +8,7 @@ is a value that reaches the screen.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 __all__ = [
     "CaptureError",
@@ -20,6 +21,16 @@ __all__ = [
 ]
 
 
+_SHOWN_ENDS: Final = 300  # characters kept of each end of a text that somebody else made long
+
+
+def _one_line(text: str) -> str:
+    """Names in an error are others': no line break, no control or direction-changing character, not endless."""
+    if len(text) > 3 * _SHOWN_ENDS:
+        text = f"{text[:_SHOWN_ENDS]} … {text[-_SHOWN_ENDS:]}"
+    return "".join(one if one.isprintable() else " " if one.isspace() else "\N{REPLACEMENT CHARACTER}" for one in text)
+
+
 class SurferError(Exception):
     """Base of all errors of this package: one sentence of what was seen, then the remedy.
 
@@ -28,9 +39,9 @@ class SurferError(Exception):
     """
 
     def __init__(self, seen: str, *, remedy: str = "") -> None:
-        self.seen = seen.rstrip(".")
-        self.remedy = remedy
-        super().__init__(f"{self.seen}. Try: {remedy}" if remedy else f"{self.seen}.")
+        self.seen = _one_line(seen.rstrip("."))
+        self.remedy = _one_line(remedy)
+        super().__init__(f"{self.seen}. Try: {self.remedy}" if self.remedy else f"{self.seen}.")
 
 
 class TraceError(SurferError):

@@ -16,6 +16,16 @@ _SHOWN: Final = 3
 
 def trace_file(path: Path) -> Path:
     """The path, if it is a file. TraceError for a folder, a pattern and a name that is not there, with what is near."""
+    try:
+        return _existing(path)
+    except OSError as error:  # a name longer than names can be, a folder that may not be entered
+        reason = error.strerror or type(error).__name__
+        raise TraceError(
+            f"{path} cannot be looked up ({reason})", remedy="check the path and its permissions"
+        ) from error
+
+
+def _existing(path: Path) -> Path:
     if path.is_file():
         return path
     if path.is_dir():
@@ -26,6 +36,10 @@ def trace_file(path: Path) -> Path:
         found = sorted(entry.name for entry in path.parent.glob(path.name)) if path.parent.is_dir() else []
         remedy = f"one of {_some(found)}" if found else "the path of one file; no file matches this pattern"
         raise TraceError(f"{path} is a pattern, and one file is predicted at a time", remedy=remedy)
+    if path.exists():
+        raise TraceError(
+            f"{path} is neither a file nor a folder (a pipe, a device)", remedy="write the trace to a file first"
+        )
     beside = [entry.name for entry in path.parent.iterdir() if entry.is_file()] if path.parent.is_dir() else []
     near = near_matches(path.name, beside)
     remedy = "did you mean " + " or ".join(near) + "?" if near else "the path of a trace file (.json, .json.gz)"

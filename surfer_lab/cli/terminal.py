@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.style import Style
 from tqdm import tqdm
 
-from surfer_lab.errors import SurferError
+from surfer_lab.errors import OptionError, SurferError
 from surfer_lab.report.text import Ink
 
 __all__ = [
@@ -47,9 +47,21 @@ _STYLES: Final = {
 
 
 def print_line(text: str = "") -> None:
-    """One answer on stdout; characters that its encoding lacks are replaced instead of ending the program."""
-    encoding = sys.stdout.encoding or "utf-8"
-    print(text.encode(encoding, errors="replace").decode(encoding))
+    """One answer on stdout; characters that its encoding lacks are replaced instead of ending the program.
+
+    OptionError where stdout cannot take it (a full disk), at once and not when Python ends.
+    """
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"  # a closed stdout is None
+    try:
+        print(text.encode(encoding, errors="replace").decode(encoding), flush=True)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        _give_stdout_up()
+        reason = error.strerror or type(error).__name__
+        raise OptionError(
+            f"the answer cannot be written to stdout ({reason})", remedy="another place for it"
+        ) from error
 
 
 def width() -> int:
@@ -108,16 +120,24 @@ def speaks_plainly(command: Callable[P, R]) -> Callable[P, R]:
         try:
             return command(*arguments, **options)
         except SurferError as error:
-            print(f"surfer: {error}", file=sys.stderr)
+            _complain(str(error))
             raise typer.Exit(EXIT_USER_ERROR) from error
         except KeyboardInterrupt:
-            print("surfer: interrupted", file=sys.stderr)
-            # what is still reading or computing in a thread of its own must not hold the shell up
-            sys.stderr.flush()
+            _complain("interrupted")
             raise typer.Exit(EXIT_INTERRUPTED) from None
         except BrokenPipeError:
             # the reader of a pipe went away (`surfer ... | head`): nothing more to say
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _give_stdout_up()
             raise typer.Exit(0) from None
 
     return wrapped
+
+
+def _give_stdout_up() -> None:
+    """What is still buffered goes nowhere, so that Python's end does not fail on it once more."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _complain(sentence: str) -> None:
+    if sys.stderr is not None:  # closed; print would take stdout, where only answers belong
+        print(f"surfer: {sentence}", file=sys.stderr, flush=True)

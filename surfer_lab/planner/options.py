@@ -32,6 +32,9 @@ __all__ = [
 ]
 
 ALL_GPUS: Final = "all"
+MOST_SAMPLES: Final = 10**15  # above it, counts stop being numbers that anybody means, and floats stop counting
+_MOST_USD_PER_HOUR: Final = 1e6
+_MOST_FACTOR: Final = 1e3  # of one host's speed against another's, either way
 
 
 Choice = TypeVar("Choice", bound=Enum)
@@ -53,6 +56,16 @@ class PredictOptions:
     dataset_size: int | None = None  # samples in an epoch
     no_run: bool = False  # a cell is not run: captured from shapes alone
     name: str | None = None
+
+    def __post_init__(self) -> None:
+        for word, count in (("batch size", self.batch_size), ("data set", self.dataset_size)):
+            if count is not None and (type(count) is not int or not 1 <= count <= MOST_SAMPLES):
+                raise OptionError(f"a {word} of {count!r} samples", remedy="a whole number of them, 1 or more")
+        if not 1 / _MOST_FACTOR <= self.host_factor <= _MOST_FACTOR:
+            raise OptionError(f"a host factor of {self.host_factor!r}", remedy="1.5 for a host 1.5 times as fast")
+        for name, usd in self.prices.items():
+            if not 0 <= usd <= _MOST_USD_PER_HOUR:
+                raise OptionError(f"a price of {usd!r} for {name}", remedy="USD per hour, 2.99 for example")
 
     @property
     def shows_all(self) -> bool:
@@ -109,14 +122,17 @@ def _count(word: str, text: str) -> int:
         value = 0
     if value < 1:
         raise OptionError(f"{word} is {text!r}, not a whole number above 0", remedy=f"{word} 32")
+    if value > MOST_SAMPLES:
+        raise OptionError(f"{word} is {text!r}, more samples than any step or data set has", remedy=f"{word} 32")
     return value
 
 
 def _factor(word: str, text: str) -> float:
     value = _number(text)
-    if not value > 0:
+    if not 1 / _MOST_FACTOR <= value <= _MOST_FACTOR:
         raise OptionError(
-            f"{word} is {text!r}, not a number above 0", remedy=f"{word} 1.5 for a host 1.5 times as fast"
+            f"{word} is {text!r}, not a number above 0 (and within a thousand times)",
+            remedy=f"{word} 1.5 for a host 1.5 times as fast",
         )
     return value
 
@@ -134,7 +150,7 @@ def _prices(word: str, text: str) -> dict[str, float]:
     for part in filter(None, (part.strip() for part in text.split(","))):
         name, equals, amount = part.rpartition("=")
         value = _number(amount.strip().lstrip("$"))
-        if not equals or not name.strip() or value < 0:
+        if not equals or not name.strip() or not 0 <= value <= _MOST_USD_PER_HOUR:
             raise OptionError(f"{word} has {part!r}, not GPU=USD_PER_HOUR", remedy=f'{word} "H100 SXM5=2.99"')
         prices[name.strip()] = value
     if not prices:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import re
 import subprocess
 import sys
 from dataclasses import fields
+from pathlib import Path
 
 import jsonschema
 import pytest
@@ -198,3 +200,43 @@ def test_the_version_is_that_of_the_package(run):
     import surfer_lab
 
     assert run("--version").stdout.strip() == surfer_lab.__version__
+
+
+FULL = Path("/dev/full")
+HOSTILE_WORDS = ["\x1b[31mevil\n\x07", "nonutf\udcff\udcfe", "x" * 300, "\u202eevil"]
+
+
+@pytest.mark.parametrize("word", HOSTILE_WORDS)
+def test_a_name_that_would_command_the_terminal_is_shown_harmless(run, recording, tmp_path, word):
+    page = tmp_path / "page.html"
+    done = run("predict", recording, "--on", "T4", "--name", word, "--html", page)
+    assert done.exit_code == 0, done.stderr
+    for shown in (done.stdout, page.read_text(encoding="utf-8")):
+        assert not set("\x1b\x07\u202e\udcff") & set(shown)
+    missing = run("predict", tmp_path / word)
+    assert missing.exit_code == 2
+    assert missing.stderr.strip().isprintable()
+
+
+def test_a_pipe_is_not_said_to_be_missing(run, tmp_path):
+    if not hasattr(os, "mkfifo"):
+        pytest.skip("this system has no named pipes")
+    os.mkfifo(tmp_path / "pipe.json")
+    done = run("predict", tmp_path / "pipe.json")
+    assert done.exit_code == 2
+    assert "neither a file nor a folder" in done.stderr
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="this system has no full device")
+def test_a_full_disk_behind_stdout_is_one_sentence():
+    command = [sys.executable, "-c", "from surfer_lab.cli import main; main()", "gpus", "T4"]
+    with FULL.open("w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1 and "cannot be written" in done.stderr
+
+
+def test_a_closed_stdout_is_no_fault():
+    command = [sys.executable, "-c", "import sys; sys.stdout = None; from surfer_lab.cli import main; main()", "gpus"]
+    done = subprocess.run(command, stderr=subprocess.PIPE, text=True)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -110,3 +110,22 @@ def test_the_command_line_collects_texts_by_field():
     options = predict_options({"on": ["L4", "T4,A10"], "batch_size": "8", "spot": "", "origin": None})
     assert options == PredictOptions(on=("L4", "T4", "A10"), batch_size=8, spot=True)
     assert shlex.split(options_line(options)) == ["--on", "L4,T4,A10", "--batch-size", "8", "--spot"]
+
+
+@pytest.mark.parametrize(
+    "line", ["--batch-size 1" + "0" * 400, "--dataset-size 1" + "0" * 16, "--host-factor 1e-300", "--host-factor 1e300",
+             "--price T4=1e308"]
+)  # fmt: skip
+def test_numbers_that_nobody_can_mean_are_refused_before_anything_overflows(line):
+    with pytest.raises(OptionError):
+        parse_predict_line(line)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [{"batch_size": 0}, {"batch_size": 10**400}, {"batch_size": "8"}, {"batch_size": True}, {"dataset_size": -1},
+     {"host_factor": float("nan")}, {"host_factor": 0.0}, {"prices": {"T4": float("inf")}}, {"prices": {"T4": -1.0}}],
+)  # fmt: skip
+def test_python_is_refused_the_same_values_as_the_command_line(values):
+    with pytest.raises(OptionError):
+        PredictOptions(**values)
