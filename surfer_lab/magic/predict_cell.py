@@ -85,7 +85,7 @@ def _answer(shell: InteractiveShell, capture: Callable[[], CapturedStep], option
             notes=captured.notes,
         )
         bundle = mime_bundle(prediction.view)
-    except Exception as error:  # a fault of ours must not stop a notebook whose own work is done
+    except Exception as error:  # noqa: BLE001 # a fault of ours must not stop a notebook whose own work is done
         failure = f"Surfer Lab cannot predict this cell: {_told(error)}"
         if handle is not None:
             handle.update({"text/plain": failure}, raw=True)
@@ -104,7 +104,9 @@ def _told(error: Exception) -> SurferError:
     if isinstance(error, SurferError):
         return error
     place = traceback.extract_tb(error.__traceback__)[-1]
-    seen = f"{type(error).__name__} ({error}) at {Path(place.filename).name}:{place.lineno}, a fault of Surfer Lab's own"
+    seen = (
+        f"{type(error).__name__} ({error}) at {Path(place.filename).name}:{place.lineno}, a fault of Surfer Lab's own"
+    )
     return SurferError(seen, remedy="report this line; the cell itself ran as it should")
 
 
