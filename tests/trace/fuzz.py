@@ -187,6 +187,16 @@ def insert_stretch(rng: random.Random, text: bytes) -> bytes:
     return text[:start] + stretch + text[start:]
 
 
+def nest_in_text(rng: random.Random, text: bytes) -> bytes:
+    """Balanced nesting, as deep as a decoder still takes it and deeper."""
+    braces = [place for place in range(len(text)) if text[place : place + 1] == b"{"]
+    if not braces:
+        return text
+    place, depth = rng.choice([braces[0], rng.choice(braces)]) + 1, rng.choice([300, 700, 950, 5000])
+    opening, closing = rng.choice([(b"[", b"]"), (b'{"a":', b"}")])
+    return text[:place] + b'"deep":' + opening * depth + b"1" + closing * depth + b"," + text[place:]
+
+
 def double(rng: random.Random, text: bytes) -> bytes:
     return text + text[rng.randint(0, len(text)) :]
 
@@ -201,7 +211,15 @@ def pack_and_damage(rng: random.Random, text: bytes) -> bytes:
     return bytes(data) + rng.choice([b"", b"\x00" * 20, b"\x1f\x8b", bytes(data[:50])])
 
 
-TEXT_MUTATIONS: list[TextMutation] = [truncate, flip_bytes, delete_stretch, insert_stretch, double, pack_and_damage]
+TEXT_MUTATIONS: list[TextMutation] = [
+    nest_in_text,
+    truncate,
+    flip_bytes,
+    delete_stretch,
+    insert_stretch,
+    double,
+    pack_and_damage,
+]
 
 
 def material(folder: Path | None = None) -> list[Document]:
