@@ -8,6 +8,7 @@ One pass over (gpus, items) arrays, in blocks of items that bound the memory. Wh
 | measured, only its name known | wave scaling; memory share by family, 1 only where memory is known to bound | NAMED |
 | measured, nothing known | wave scaling, half of it by bandwidth | FALLBACK |
 | not measured | roofline | ROOFLINE |
+| not measured, an FP32 product | learned predictor, where it won on dies held out | LEARNED |
 | copy over the host link | by PCIe generation; by way of pageable memory, as measured: the host bounds it | HOST |
 | collective, copy to another GPU | as measured | COMMUNICATION |
 | nothing can be said | as measured | UNSCALED |
@@ -24,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surfer_lab.engine.estimate import Limit, Method
+from surfer_lab.engine.learned_products import learned_products
 from surfer_lab.engine.literal_scaling import literal_gamma, scale_exact_waves, scale_many_waves
 from surfer_lab.engine.options import EngineOptions, ScalingMethod
 from surfer_lab.engine.ranges import range_factor
@@ -103,11 +105,13 @@ class _Scaler:
     def times(self, work: Work) -> ItemTimes:
         classes = self._classes(work, self.rates)
         if self.origin is None or self.origin_rates is None:
-            scaled, share = self._not_measured(work, classes)
+            scaled, share, learned = self._not_measured(work, classes)
         else:
+            learned = np.zeros(classes.shape, dtype=bool)
             scaled, share = self._measured(work, classes, self.origin, self.origin_rates)
         duration = scaled.duration_ns.copy()
         method, limit = self._methods(work), _limits(scaled, duration)
+        method[learned] = Method.LEARNED
         self._exceptions(work, duration, method, limit)
         typical = np.take_along_axis(self.rates.rate_is_typical, classes.astype(np.int64), axis=1)
         factor = range_factor(
@@ -192,7 +196,7 @@ class _Scaler:
         )  # fmt: skip
         return parts, gamma
 
-    def _not_measured(self, work: Work, classes: I8) -> tuple[Scaled, F64]:
+    def _not_measured(self, work: Work, classes: I8) -> tuple[Scaled, F64, B]:
         lanes = self.rates.flop_per_s[:, [CLASS_INDEX[RateClass.FP32]]]
         own = np.take_along_axis(self.rates.flop_per_s, classes.astype(np.int64), axis=1)
         on_units = np.maximum(work.compute_fraction * lanes, work.matrix_fraction * own)
@@ -203,8 +207,10 @@ class _Scaler:
             memory_fraction=work.memory_fraction,
             threads=np.where(work.arithmetic, 0.0, work.threads),  # libraries split products until they fill the GPU
         )  # fmt: skip
+        learned, learned_ns = learned_products(work, classes, self.gpus, self.options)
+        scaled = scaled.stretched(np.where(learned, learned_ns / scaled.duration_ns, 1.0))
         busy = scaled.memory_ns + scaled.compute_ns
-        return scaled, np.divide(scaled.memory_ns, busy, out=np.ones_like(busy), where=busy > 0)
+        return scaled, np.divide(scaled.memory_ns, busy, out=np.ones_like(busy), where=busy > 0), learned
 
     def _methods(self, work: Work) -> I8:
         usual = Method.WAVE if self.origin is not None else Method.ROOFLINE

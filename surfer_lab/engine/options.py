@@ -26,6 +26,8 @@ class EngineOptions:
 
     `host_factor`: how fast the target host launches against the recorded one; 2 = twice as fast. The TF32 flags are
     torch's; None = as recorded where the origin has TF32, else torch's defaults (convolutions yes, matrix products no).
+    `learned`: use the learned predictors where `engine.learned.routes` says so; `without_die`: those that never saw
+    this die, for evaluations.
     `precision` and `compile` are what-ifs (`engine.whatif`), applied in this order before anything is predicted.
     """
 
@@ -33,6 +35,8 @@ class EngineOptions:
     host_factor: float = 1.0
     convolution_tf32: bool | None = None
     matmul_tf32: bool | None = None
+    learned: bool = True
+    without_die: str = ""
     precision: Precision = Precision.AS_RUN
     compile: CompileMode = CompileMode.OFF
 

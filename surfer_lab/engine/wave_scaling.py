@@ -53,6 +53,15 @@ class Scaled:
         duration: F64 = self.floor_ns + self.memory_ns + self.compute_ns
         return duration
 
+    def stretched(self, factor: F64) -> Scaled:
+        """The same make-up of times `factor` as long, (gpus, items)."""
+        return Scaled(
+            floor_ns=self.floor_ns * factor,
+            memory_ns=self.memory_ns * factor,
+            compute_ns=self.compute_ns * factor,
+            starved=self.starved,
+        )
+
 
 def memory_share(flop: F64, moved_bytes: F64, rate: F64 | float, bandwidth: F64 | float) -> F64:
     """Gamma of the module's docstring, (items,); nan where FLOPs or bytes are unknown.

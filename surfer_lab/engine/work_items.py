@@ -65,6 +65,7 @@ class Work:
     memory_fraction: F64
     blocks: F64
     threads: F64  # of the grid
+    gemm: I64  # (items, 4): batch, m, n, k of a product; zeros: none, or not known
     block_threads: I64
     regs_per_thread: I64
     smem_bytes: I64
@@ -154,6 +155,7 @@ def _work(trace: Trace, lowered: Lowered, measured_ns: F64) -> Work:
         memory_fraction=of_family([one.memory for one in table], _UNKNOWN_UTILISATION.memory),
         blocks=blocks,
         threads=blocks * block_threads,
+        gemm=lowered.gemm,
         block_threads=block_threads,
         regs_per_thread=recorded(kernels.regs_per_thread, -1),
         smem_bytes=recorded(kernels.smem_bytes, 0),

@@ -1,0 +1,61 @@
+"""What does a 3x3 convolution cost in each algorithm that cuDNN picks from? Implicit GEMM, Winograd 2x2 and 4x4.
+
+Multiplications by whole tiles: of the implicit product (128 x 64); of 16 products a 2x2 patch, fused; of 36 products a
+4x4 patch, whose transformed inputs and outputs are written and read again. Bytes count those.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surfer_lab.engine.learned.form import Terms
+from surfer_lab.engine.learned.machine import Machines
+
+__all__ = ["convolution_terms"]
+
+F64 = NDArray[np.float64]
+
+_FP32_BYTES: Final = 4.0
+_TAPS: Final = 9.0
+_SMALL_PATCH, _LARGE_PATCH = 16.0, 36.0  # products of a Winograd patch with 2x2 and with 4x4 results
+_DEPTH: Final = 8.0
+
+
+def convolution_terms(shapes: F64, machines: Machines) -> Terms:
+    """Shapes (rows, 4): batch, input channels, output channels, side of the square image; a machine a row."""
+    batch, inputs, outputs, side = shapes.T
+    pixels = batch * side**2
+    small, large = batch * np.ceil(side / 2.0) ** 2, batch * np.ceil(side / 4.0) ** 2
+    flop = 2.0 * pixels * outputs * inputs * _TAPS
+    direct = 2.0 * _up(pixels, 128) * _up(outputs, 64) * _up(_TAPS * inputs, _DEPTH)
+    fused = 2.0 * _SMALL_PATCH * _up(small, 32) * _up(outputs, 32) * _up(inputs, _DEPTH)
+    apart = 2.0 * _LARGE_PATCH * _up(large, 64) * _up(outputs, 64) * _up(inputs, _DEPTH)
+    weights = inputs * outputs
+    moved = _FP32_BYTES * (pixels * (inputs + outputs) + _TAPS * weights)
+    moved_fused = moved + 2.0 * _FP32_BYTES * _SMALL_PATCH * weights
+    moved_apart = moved + 2.0 * _FP32_BYTES * _LARGE_PATCH * (large * (inputs + outputs) + weights)
+    waves = [
+        np.ceil(pixels / 128) * np.ceil(outputs / 64) / machines.sm_count,
+        np.ceil(small / 32) * np.ceil(outputs / 128) / machines.sm_count,
+        _LARGE_PATCH * np.ceil(large / 64) * np.ceil(outputs / 64) / machines.sm_count,
+    ]
+    columns = [column for one in waves for column in (np.log(one / np.ceil(one)), np.clip(np.log(one), -6.0, 4.0))]
+    columns += [np.log(inputs), np.log(outputs), np.log(batch), np.log(side)]
+    columns += [(channels % unit == 0).astype(np.float64) for channels in (inputs, outputs) for unit in (4, 8)]
+    columns += [
+        side % 4 / 4.0, side % 2,
+        np.log(apart / flop), np.log(fused / flop), np.log(direct / flop),
+        np.clip(np.log(apart / moved_apart), 0.0, 6.0), np.log(flop / moved),
+        np.clip(np.log(flop / machines.sm_count / 1e6), -6.0, 12.0),
+    ]  # fmt: skip
+    compute = np.stack([direct, fused, apart], axis=1) / machines.flop_per_ms[:, None]
+    memory = np.stack([moved, moved_fused, moved_apart], axis=1) / machines.bytes_per_ms[:, None]
+    return Terms(np.stack([column.astype(np.float32) for column in columns], axis=1), compute, memory)
+
+
+def _up(value: F64, unit: float) -> F64:
+    whole: F64 = np.ceil(value / unit) * unit
+    return whole

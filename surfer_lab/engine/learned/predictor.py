@@ -1,0 +1,111 @@
+"""How long do products and convolutions take on GPUs by the shipped networks? numpy, all shapes and GPUs in one pass.
+
+Weights are read once, on first use; repeated shapes are worked out once. Shapes far outside of what was fitted are
+answered all the same: features are bounded, the form is a roofline. Not guaranteed: that more bandwidth or more SMs is
+never slower, or that a longer product takes longer; the networks see waves and tiles, which are not monotone either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surfer_lab.engine.learned.convolution_terms import convolution_terms
+from surfer_lab.engine.learned.form import LearnedFamily, Terms, combined_ms
+from surfer_lab.engine.learned.machine import Machines, machines_of
+from surfer_lab.engine.learned.product_terms import product_terms
+from surfer_lab.hardware.gpu import Gpu
+from surfer_lab.units import NS_PER_MS
+
+__all__ = ["ALL_DIES", "Network", "has_networks_without", "network", "network_ms", "predict_times", "terms"]
+
+F32 = NDArray[np.float32]
+F64 = NDArray[np.float64]
+
+ALL_DIES: Final = "all"  # name of the weights that were fitted to every die
+_WEIGHTS: Final = "weights"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Network:
+    """Several perceptrons of two hidden layers, averaged in the logarithm of the time."""
+
+    mean: F32  # (features,)
+    scale: F32
+    layers: tuple[tuple[tuple[F32, F32], ...], ...]  # by member: weight (inputs, outputs) and bias, thrice
+
+    def outputs(self, features: F32) -> list[F32]:
+        """Of each member, (rows, 2 A + 1)."""
+        standard = (features - self.mean) / self.scale
+        return [_forward(member, standard) for member in self.layers]
+
+
+def _forward(member: tuple[tuple[F32, F32], ...], x: F32) -> F32:
+    for weight, bias in member[:-1]:
+        x = x @ weight + bias
+        x = x / (np.float32(1.0) + np.exp(-np.clip(x, -60.0, 60.0, dtype=np.float32)))  # SiLU
+    weight, bias = member[-1]
+    return x @ weight + bias
+
+
+@cache
+def network(family: LearnedFamily, without_die: str = "") -> Network:
+    """The shipped weights, or those fitted without a die (how evaluations predict that die)."""
+    name = f"{family.value}-{without_die or ALL_DIES}.npz"
+    with (files(__package__) / _WEIGHTS / name).open("rb") as stream, np.load(stream) as stored:
+        count = int(stored["members"])
+        layers = tuple(
+            tuple(
+                (
+                    stored[f"weight{member}_{layer}"].astype(np.float32),
+                    stored[f"bias{member}_{layer}"].astype(np.float32),
+                )
+                for layer in range(3)
+            )
+            for member in range(count)
+        )
+        return Network(mean=stored["mean"], scale=stored["scale"], layers=layers)
+
+
+def has_networks_without(family: LearnedFamily, die: str) -> bool:
+    """Whether there are weights that never saw a die although others of the data's dies were seen."""
+    return (files(__package__) / _WEIGHTS / f"{family.value}-{die}.npz").is_file()
+
+
+def terms(family: LearnedFamily, shapes: F64, machines: Machines) -> Terms:
+    """The form's terms, a row a shape with its machine."""
+    if family is LearnedFamily.CONV:
+        return convolution_terms(shapes, machines)
+    return product_terms(shapes, machines, family)
+
+
+def network_ms(learned: Network, these: Terms) -> F64:
+    """Times of rows, ms: the geometric mean over the members."""
+    logs = [np.log(combined_ms(out, these.compute_ms, these.memory_ms)) for out in learned.outputs(these.features)]
+    mean: F64 = np.exp(np.mean(logs, axis=0))
+    return mean
+
+
+def predict_times(
+    family: LearnedFamily, shapes: NDArray[np.generic], gpus: Sequence[Gpu], *, without_die: str = "",
+    long_run: bool = True,
+) -> F64:  # fmt: skip
+    """FP32 times in ns, (gpus, items), of shapes (items, 4) with the columns of `COLUMNS`.
+
+    `long_run`: as in a step of a model; False: alone, as a micro-benchmark of milliseconds runs.
+    """
+    if not len(shapes) or not gpus:
+        return np.zeros((len(gpus), len(shapes)))
+    distinct, which = np.unique(np.asarray(shapes, dtype=np.float64), axis=0, return_inverse=True)
+    pairs = np.tile(distinct, (len(gpus), 1))
+    machine = np.repeat(np.arange(len(gpus)), len(distinct))
+    rows = terms(family, pairs, machines_of(gpus, long_run=long_run).take(machine))
+    times = network_ms(network(family, without_die), rows).reshape(len(gpus), len(distinct))
+    found: F64 = times[:, which.reshape(-1)] * NS_PER_MS
+    return found

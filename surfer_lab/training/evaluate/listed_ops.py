@@ -1,0 +1,84 @@
+"""How does a list of operations with shapes become a trace that the engine predicts? As a capture: nothing ran."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from surfer_lab.trace.columns import Interned
+from surfer_lab.trace.model import Trace, TraceOrigin
+from surfer_lab.trace.tables import (
+    ArgShapes,
+    HostCallTable,
+    KernelTable,
+    MemoryTable,
+    OpTable,
+    SpanTable,
+    StepSource,
+    StepTable,
+    TensorTable,
+)
+
+__all__ = ["captured"]
+
+_OP_NS = 10_000  # host time of an operation; no GPU time depends on it
+
+
+def captured(ops: Sequence[tuple[str, ArgShapes]], dtype: str = "float32") -> Trace:
+    """Operations one after the other on tensors of one dtype, one step."""
+    count = len(ops)
+    start = np.arange(count, dtype=np.int64) * _OP_NS
+    nothing = np.full(count, -1, dtype=np.int32)
+    none_64, none_32, none_8 = np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0, np.int8)
+    none_16 = np.empty(0, np.int16)
+    table = OpTable(
+        name=Interned.of([name for name, _ in ops]),
+        phase=np.zeros(count, np.int8),
+        start_ns=start,
+        duration_ns=np.full(count, _OP_NS, np.int64),
+        thread=np.zeros(count, np.int32),
+        parent=nothing,
+        input_shapes=Interned.of([shapes for _, shapes in ops]),
+        input_dtypes=Interned.of([(dtype,) * len(shapes) for _, shapes in ops]),
+        output_shapes=Interned.absent(count),
+        output_dtypes=Interned.absent(count),
+        arguments=Interned.of([() for _ in ops]),
+        memory_format=np.zeros(count, np.int8),
+        module=Interned.absent(count),
+        source=Interned.absent(count),
+        sequence=np.full(count, -1, np.int64),
+        forward_op=nothing,
+    )
+    return Trace(
+        origin=TraceOrigin.SYMBOLIC,
+        device=None,
+        ops=table,
+        host_calls=HostCallTable(
+            name=Interned.absent(0), kind=none_8, start_ns=none_64, duration_ns=none_64, thread=none_32, op=none_32,
+            stream=none_64, waits_for=none_32,
+        ),
+        kernels=KernelTable(
+            name=Interned.absent(0), kind=none_8, start_ns=none_64, duration_ns=none_64, device=none_16,
+            stream=none_64, grid=np.empty((0, 3), np.int32), block=np.empty((0, 3), np.int32),
+            regs_per_thread=none_32, smem_bytes=none_64, op=none_32, host_call=none_32, size_bytes=none_64,
+            group_size=none_32, collective=Interned.absent(0),
+        ),
+        spans=SpanTable(
+            name=Interned.absent(0), kind=none_8, start_ns=none_64, duration_ns=none_64, thread=none_32
+        ),
+        steps=StepTable(
+            number=np.zeros(1, np.int64), start_ns=np.zeros(1, np.int64),
+            end_ns=np.array([count * _OP_NS], np.int64), complete=np.ones(1, bool),
+        ),
+        step_source=StepSource.SPAN,
+        memory=MemoryTable(
+            time_ns=none_64, delta_bytes=none_64, allocated_bytes=none_64, reserved_bytes=none_64, device=none_16,
+            op=none_32,
+        ),
+        tensors=TensorTable(
+            size_bytes=none_64, role=none_8, dtype=Interned.absent(0), allocated_by=none_32, last_used_by=none_32,
+            freed_after=none_32,
+        ),
+        wall_ns=count * _OP_NS,
+    )  # fmt: skip

@@ -1,0 +1,171 @@
+"""Fit the learned predictors to a data folder: the shipped weights, those of every die held out, and the manifest.
+
+    timings of a family -> a network without each die -> its errors there, beside the roofline's -> the route
+                        -> a network of all dies      -> what is used
+
+Deterministic: the same data gives the same files. Reads `kernels/` only; models' and other tables' times are judges.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from surfer_lab.engine.learned.form import COLUMNS, LearnedFamily, Terms
+from surfer_lab.engine.learned.machine import machines_of
+from surfer_lab.engine.learned.predictor import ALL_DIES, Network, network_ms, terms
+from surfer_lab.errors import OptionError
+from surfer_lab.hardware.catalog import Catalog, load_catalog
+from surfer_lab.training.fit.calibrated_roofline import calibrated_roofline_ms
+from surfer_lab.training.fit.gradient_fit import FitSettings, fit_network
+from surfer_lab.training.fit.micro_benchmarks import TABLES, Timings, read_timings
+
+__all__ = ["TrainingRun", "held_out_figures", "train"]
+
+F64 = NDArray[np.float64]
+Progress = Callable[[str, int, int], None]  # what is fitted, how many are done, of how many
+
+MAX_WEIGHT_BYTES: Final = 2_000_000
+# rows are drawn by their dies' equal share, times the root of their length within these bounds: products of models are
+# long, and most micro-benchmarks are short
+_LENGTH_MS: Final = (0.05, 3.0)
+_WON_SHARE: Final = 0.5  # of the cases, beside a smaller median: what a route takes
+_DECIMALS: Final = 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingRun:
+    """What was written, and the held-out figures by family."""
+
+    folder: Path
+    weight_bytes: int
+    manifest: dict[str, Any]
+
+
+def train(
+    data_dir: Path,
+    out_dir: Path,
+    *,
+    families: tuple[LearnedFamily, ...] = tuple(LearnedFamily),
+    settings: FitSettings | None = None,
+    catalog: Catalog | None = None,
+    progress: Progress | None = None,
+) -> TrainingRun:
+    """Fit `families` and write weights and manifest.json to `out_dir`; OptionError where a table is missing."""
+    chosen, cards = settings or FitSettings(), catalog or load_catalog()
+    for family in families:
+        table = data_dir / "kernels" / f"{TABLES[family][0]}.parquet"
+        if not table.is_file():
+            raise OptionError(f"there is no table of {family.value} timings: {table}", remedy="a folder with kernels/")
+    out_dir.mkdir(parents=True, exist_ok=True)
+    entries = {}
+    total, done = sum(1 + len(read_timings(data_dir, family, cards).dies) for family in families), 0
+    for family in families:
+        timings = read_timings(data_dir, family, cards)
+        rows = _terms(timings)
+        predicted = np.full(len(timings), np.nan)
+        for die in (*timings.dies, ALL_DIES):
+            if progress is not None:
+                progress(f"{family.value}, {'all dies' if die == ALL_DIES else f'without {die}'}", done, total)
+            seen = ~timings.on_die(die)
+            fitted = _fit(timings.of(seen), _some(rows, seen), chosen)
+            if die != ALL_DIES:
+                predicted[~seen] = network_ms(fitted, _some(rows, ~seen)) + timings.floor_ms[~seen]
+            _save(fitted, out_dir / f"{family.value}-{die}.npz")
+            done += 1
+        held_out = held_out_figures(timings, predicted)
+        routed = held_out["learned_median_percent"] < held_out["roofline_median_percent"] and (
+            held_out["won"] > _WON_SHARE
+        )
+        entries[family.value] = {"routed": bool(routed), **_described(timings, rows), "held_out": held_out}
+    manifest = {
+        "schema": 1,
+        "form": "T = t0 + smooth minimum of ((C/u)^3 + (M/w)^3)^(1/3); engine/learned/form.py",
+        "units": {"time": "ms", "compute and memory terms": "ms", "shapes": "elements"},
+        "settings": asdict(chosen),
+        "data": {f"kernels/{TABLES[one][0]}.parquet": _hash(data_dir, one) for one in families},
+        "families": entries,
+    }
+    (out_dir / "manifest.json").write_bytes(orjson.dumps(manifest, option=orjson.OPT_INDENT_2))
+    size = sum(file.stat().st_size for file in sorted(out_dir.iterdir()) if file.suffix in (".npz", ".json"))
+    if size > MAX_WEIGHT_BYTES:
+        raise OptionError(
+            f"the weights take {size:,} bytes", remedy=f"fewer members: at most {MAX_WEIGHT_BYTES:,} bytes"
+        )
+    return TrainingRun(folder=out_dir, weight_bytes=size, manifest=manifest)
+
+
+def held_out_figures(timings: Timings, predicted_ms: F64) -> dict[str, Any]:
+    """Errors in percent of predictions made without each row's die, beside the calibrated roofline's, also by GPU."""
+    measured = timings.measured_ms
+    learned = np.abs(predicted_ms / measured - 1.0)
+    plain = np.abs((calibrated_roofline_ms(timings) + timings.floor_ms) / measured - 1.0)
+    by_gpu = {}
+    for index, gpu in enumerate(timings.gpus):
+        rows = timings.gpu == index
+        if rows.any():
+            by_gpu[gpu.name] = {
+                **_errors("learned", learned[rows]), **_errors("roofline", plain[rows]),
+                "learned_bias_percent": _percent(np.median(predicted_ms[rows] / measured[rows] - 1.0)),
+                "won": round(float(np.mean(learned[rows] < plain[rows])), _DECIMALS), "cases": int(rows.sum()),
+            }  # fmt: skip
+    return {
+        **_errors("learned", learned), **_errors("roofline", plain),
+        "won": round(float(np.mean(learned < plain)), _DECIMALS), "cases": len(timings), "by_gpu": by_gpu,
+    }  # fmt: skip
+
+
+def _errors(name: str, size: F64) -> dict[str, float]:
+    return {f"{name}_mean_percent": _percent(size.mean()), f"{name}_median_percent": _percent(np.median(size))}
+
+
+def _percent(value: float) -> float:
+    return round(100.0 * float(value), 2)
+
+
+def _terms(timings: Timings) -> Terms:
+    """As measured: alone, in bursts of milliseconds."""
+    return terms(timings.family, timings.shapes, machines_of(timings.gpus, long_run=False).take(timings.gpu))
+
+
+def _some(rows: Terms, which: NDArray[np.bool_]) -> Terms:
+    return Terms(rows.features[which], rows.compute_ms[which], rows.memory_ms[which])
+
+
+def _fit(timings: Timings, rows: Terms, settings: FitSettings) -> Network:
+    die = np.array([timings.dies.index(gpu.die) for gpu in timings.gpus])[timings.gpu]
+    share = 1.0 / np.bincount(die, minlength=len(timings.dies))[die]
+    length = np.sqrt(np.clip(rows.compute_ms.min(axis=1), *_LENGTH_MS))
+    return fit_network(rows, timings.measured_ms, timings.floor_ms, share * length, settings)
+
+
+def _described(timings: Timings, rows: Terms) -> dict[str, Any]:
+    """Ranges of what was fitted: outside of them a prediction is an extrapolation."""
+    return {
+        "columns": list(COLUMNS[timings.family]),
+        "shape_ranges": [[float(column.min()), float(column.max())] for column in timings.shapes.T],
+        "features": int(rows.features.shape[1]),
+        "feature_ranges": [[round(float(column.min()), _DECIMALS), round(float(column.max()), _DECIMALS)]
+                           for column in rows.features.T],
+        "gpus": [gpu.name for gpu in timings.gpus],
+    }  # fmt: skip
+
+
+def _save(learned: Network, path: Path) -> None:
+    stored: dict[str, Any] = {"mean": learned.mean, "scale": learned.scale, "members": np.int64(len(learned.layers))}
+    for member, layers in enumerate(learned.layers):
+        for layer, (weight, bias) in enumerate(layers):
+            stored[f"weight{member}_{layer}"] = weight.astype(np.float16)
+            stored[f"bias{member}_{layer}"] = bias.astype(np.float16)
+    np.savez_compressed(path, **stored)
+
+
+def _hash(data: Path, family: LearnedFamily) -> str:
+    return hashlib.sha256((data / "kernels" / f"{TABLES[family][0]}.parquet").read_bytes()).hexdigest()
