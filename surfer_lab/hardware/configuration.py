@@ -27,7 +27,12 @@ def configuration_folder() -> Path:
     """The folder, whether it exists or not."""
     named = os.environ.get(FOLDER_VARIABLE, "")
     if named:
-        return Path(named).expanduser()
+        try:
+            return Path(named).expanduser()
+        except RuntimeError as error:  # `~` of a user that is not there, or of none
+            raise GpuError(
+                f"the folder in {FOLDER_VARIABLE} is {named!r} ({error})", remedy="a path without ~"
+            ) from error
     import platformdirs  # only where the user's files are looked for
 
     return platformdirs.user_config_path(APPLICATION, appauthor=False)

@@ -372,6 +372,8 @@ def predict_as_asked(
     times = predict_times(
         trace, gpus, origin=origin, options=replace(engine, precision=options.precision, compile=options.compile)
     )
+    if trace.origin is TraceOrigin.PROFILER and trace.step_ns <= 0:
+        raise PredictionError("the recorded step took no time: its events have no durations", remedy="record it again")
     batch_size = options.batch_size if options.batch_size is not None else trace.batch_size
     prices = load_prices(catalog, options.prices)
     scenarios = [

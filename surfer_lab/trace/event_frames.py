@@ -9,6 +9,7 @@ Refuses (TraceError): an empty file, text that is no such JSON, no event array w
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from typing import Any, Final
@@ -53,6 +54,9 @@ _OTHER_FILES: Final = (
     (b"PK\x03\x04", "a zip archive that holds no saved trace", "unpack it first"),
     (b"\xfd7zXZ", "an xz archive", "unpack it first"),
     (b"BZh", "a bzip2 archive", "unpack it first"),
+    (b"\x1f\x8b", "packed twice by gzip", "unpack it once"),
+    (b"\xff\xfe", "text in UTF-16", "save it as UTF-8"),
+    (b"\xfe\xff", "text in UTF-16", "save it as UTF-8"),
     (b"\x80", "a pickle (a memory snapshot?), which is not opened because it may run code", HOW_TO_RECORD),
 )
 
@@ -185,5 +189,8 @@ def _as_object(text: bytes) -> dict[str, Any] | None:
     try:
         value = msgspec.json.decode(text)
     except UNDECODABLE:
-        return None
+        try:  # writers print NaN and Infinity, which JSON does not know, and Python's own reader does
+            value = json.loads(text, parse_constant=lambda _word: None)
+        except (ValueError, RecursionError):
+            return None
     return value if isinstance(value, dict) else None

@@ -329,3 +329,24 @@ def test_progress_ends_at_the_files_size(tmp_path, compressed):
 
 def test_json_is_what_the_writer_of_these_tests_writes():
     assert json.loads(Written().step(1).text())["traceEvents"][0]["ts"] > 0
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
+def test_metadata_that_no_json_may_hold_does_not_hide_the_events(value):
+    document = Written(list(ERAS.values())[-1]).steps(2).document()
+    odd = json.dumps({"odd": {"value": value}} | document).encode()
+    assert not differences(without_warnings(read_bytes(odd)), without_warnings(read_bytes(dumped(document))))
+
+
+@pytest.mark.parametrize(
+    ("packed", "said"),
+    [
+        (lambda text: gzip.compress(gzip.compress(text)), "packed twice"),
+        (lambda text: text.decode().encode("utf-16"), "UTF-16"),
+        (lambda text: b"\xfe\xff" + text.decode().encode("utf-16-be"), "UTF-16"),
+    ],
+)
+def test_a_file_in_another_form_is_named_with_what_to_do(packed, said):
+    text = dumped(Written().steps(2).document())
+    with pytest.raises(TraceError, match=said):
+        read_bytes(packed(text))
