@@ -309,6 +309,25 @@ def test_a_model_that_no_machine_holds_is_captured() -> None:
     check(trace)
 
 
+def test_modules_called_while_others_are_built_are_no_steps() -> None:
+    def build() -> tuple[nn.Module, torch.optim.Optimizer]:
+        model = nn.Linear(8, 4)
+        for _ in range(10):  # as a parametrization is registered, or a lazy module finds its sizes
+            model(torch.ones(2, 8))
+        return model, torch.optim.SGD(model.parameters())
+
+    def step(made: tuple[nn.Module, torch.optim.Optimizer]) -> None:
+        model, optimizer = made
+        model(torch.ones(16, 8)).sum().backward()
+        optimizer.step()
+
+    trace = trace_symbolic(step, build=build)
+    assert trace.step_source is StepSource.OPTIMIZER
+    assert trace.batch_size == 16
+    assert {Phase.BACKWARD, Phase.OPTIMIZER} <= {row.phase for row in rows(trace)}
+
+
+
 def test_a_model_on_the_meta_device_is_taken_by_its_shapes() -> None:
     with torch.device("meta"):
         model = nn.Linear(1 << 16, 1 << 16)

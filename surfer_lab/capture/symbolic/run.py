@@ -73,7 +73,8 @@ def trace_symbolic(
     def program() -> None:
         function, *arguments = (world.shadows.of(value) for value in (step, *args))
         named = {name: world.shadows.of(value) for name, value in kwargs.items()}
-        made = (world.shadows.of(build)(),) if build is not None else ()
+        with world.unobserved():  # modules called while others are built are no steps
+            made = (world.shadows.of(build)(),) if build is not None else ()
         for _ in range(_MAX_CALLS):
             function(*made, *arguments, **named)
             if not world.has_stepped:
@@ -172,6 +173,19 @@ class _ShapeWorld:
         if trace is None:
             raise CaptureError("nothing to predict: no PyTorch op ran", remedy="capture a step that calls a model")
         return Observation(trace=replace(trace, warnings=(*trace.warnings, *self._warnings())), notices=self._notices())
+
+    @contextmanager
+    def unobserved(self) -> Iterator[None]:
+        """Runs on shapes, and leaves no row."""
+        log = self.mode.log
+        if log is None:
+            yield
+            return
+        log.suspended += 1
+        try:
+            yield
+        finally:
+            log.suspended -= 1
 
     @contextmanager
     def _in_place(self) -> Iterator[None]:
