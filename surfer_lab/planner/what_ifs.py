@@ -18,6 +18,7 @@ from surfer_lab.engine.precision import Precision, precision_blocker
 from surfer_lab.engine.whatif import with_precision
 from surfer_lab.hardware.gpu import Gpu
 from surfer_lab.planner.batch import BatchScaling
+from surfer_lab.planner.graph_memory import fit_on, memory_on, step_memory
 from surfer_lab.planner.grid import batch_sizes_around, step_grid
 from surfer_lab.planner.largest_batch import batch_memory, largest_batches
 from surfer_lab.planner.memory import Fit
@@ -160,6 +161,8 @@ def alternatives(
         ),
     ]
     order = list(Precision)
+    counted = [one for one in precisions if one is asked[0] or len(step.ops) <= _MANY_OPS]
+    memory = {one: _memory(step, gpu, one, options) for one in counted}
     return tuple(
         Alternative(
             precision=precision,
@@ -167,12 +170,20 @@ def alternatives(
             step_ns=_known(grid.step_ns[0, 0, row, column]),
             low_ns=_known(grid.low_ns[0, 0, row, column]),
             high_ns=_known(grid.high_ns[0, 0, row, column]),
-            memory_bytes=_known(grid.memory_bytes[0, 0, row]),
-            fit=grid.fit_at(0, 0, row),
+            memory_bytes=_known(grid.memory_bytes[0, 0, row]) if (need := memory.get(precision)) is None else need[0],
+            fit=grid.fit_at(0, 0, row) if need is None else need[1],
             blocker=grid.blockers[0][row],
         )
         for precision, mode, grid, row, column in sorted(rows, key=lambda row: order.index(row[0]))
     )
+
+
+def _memory(step: Trace, gpu: Gpu, precision: Precision, options: EngineOptions) -> tuple[int, Fit] | None:
+    """As the rest of a view counts it, the allocator replayed; None where a grid knows as much."""
+    if not len(step.tensors) or precision_blocker(gpu, precision) is not None:
+        return None
+    estimate = memory_on(step_memory(with_precision(step, precision, options=options).trace), gpu)
+    return estimate.device.likely, fit_on(estimate, gpu)
 
 
 def _is_left_out(precision: Precision, gpu: Gpu, op_count: int) -> bool:

@@ -48,7 +48,7 @@ def scaling_of(
     other = next_prime(2 * batch_size) if batch_size > 1 else _BESIDE_ONE
     try:
         second = capture(other)
-        if second.batch_size == first.batch_size:
+        if second.tensors.size_bytes.sum() == first.tensors.size_bytes.sum():
             return None, (f"only batch {batch_size:,} is predicted: the step stays the same at another one",)
         if _own_sizes(first) != _own_sizes(second):
             return None, (f"only batch {batch_size:,} is predicted: a size of the model is {batch_size:,} too",)
