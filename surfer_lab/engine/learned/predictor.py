@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from surfer_lab.engine.learned.convolution_terms import convolution_terms
 from surfer_lab.engine.learned.form import LearnedFamily, Terms, combined_ms
 from surfer_lab.engine.learned.machine import Machines, machines_of
+from surfer_lab.engine.learned.parametric import drawn_to_roofline_ms, parametric_ms
 from surfer_lab.engine.learned.product_terms import product_terms
 from surfer_lab.hardware.gpu import Gpu
 from surfer_lab.units import NS_PER_MS
@@ -105,7 +106,9 @@ def predict_times(
     distinct, which = np.unique(np.asarray(shapes, dtype=np.float64), axis=0, return_inverse=True)
     pairs = np.tile(distinct, (len(gpus), 1))
     machine = np.repeat(np.arange(len(gpus)), len(distinct))
-    rows = terms(family, pairs, machines_of(gpus, long_run=long_run).take(machine))
-    times = network_ms(network(family, without_die), rows).reshape(len(gpus), len(distinct))
+    machines = machines_of(gpus, long_run=long_run).take(machine)
+    alone = network_ms(network(family, without_die), terms(family, pairs, machines))
+    drawn = drawn_to_roofline_ms(family, alone, parametric_ms(family, pairs, machines))
+    times = drawn.reshape(len(gpus), len(distinct))
     found: F64 = times[:, which.reshape(-1)] * NS_PER_MS
     return found

@@ -8,13 +8,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from surfer_lab.engine import EngineOptions, predict
+from surfer_lab.engine.estimate import Method
 from surfer_lab.engine.learned import LearnedFamily, predict_times, routes
 from surfer_lab.engine.learned.form import COMPUTE_CEILING
 from surfer_lab.engine.learned.machine import machines_of
+from surfer_lab.engine.learned.parametric import drawn_to_roofline_ms
 from surfer_lab.engine.learned.predictor import ALL_DIES, network, terms
 from surfer_lab.engine.learned.routing import manifest
 from surfer_lab.hardware.catalog import load_catalog
 from surfer_lab.hardware.dtypes import RateClass
+from surfer_lab.training.evaluate.listed_ops import captured
 
 GPUS = tuple(load_catalog().find(name) for name in ("Tesla P100 PCIe 16GB", "T4", "V100 PCIe 32GB", "H100 SXM5"))
 FAMILIES = tuple(LearnedFamily)
@@ -101,3 +105,26 @@ def test_weights_fit_their_manifest_and_two_megabytes() -> None:
         assert len(learned.layers) == manifest()["settings"]["members"]
         assert len(learned.mean) == manifest()["families"][family.value]["features"]
         assert network(family, "GV100").mean.tolist() != network(family, ALL_DIES).mean.tolist()
+
+
+@given(st.floats(0.01, 100.0), st.floats(0.01, 100.0))
+def test_what_is_said_lies_between_the_network_and_the_roofline(network_ms: float, roofline_ms: float) -> None:
+    for family in FAMILIES:
+        said = drawn_to_roofline_ms(family, np.array([network_ms]), np.array([roofline_ms]))[0]
+        assert min(network_ms, roofline_ms) * (1 - 1e-9) <= said <= max(network_ms, roofline_ms) * (1 + 1e-9)
+
+
+def test_fp32_products_of_a_capture_are_learned_and_everything_else_is_not() -> None:
+    trace = captured([("aten::mm", ((512, 256), (256, 128))), ("aten::add", ((64, 64), (64, 64)))])
+    said = predict(trace, GPUS)
+    assert (said.method[:, 0] == Method.LEARNED).all()
+    assert (said.method[:, 1] == Method.ROOFLINE).all()
+    shapes = np.array([[1, 512, 256, 128]])
+    assert said.duration_ns[:, 0] == pytest.approx(predict_times(LearnedFamily.LINEAR, shapes, GPUS)[:, 0])
+    plain = predict(trace, GPUS, options=EngineOptions(learned=False))
+    assert (plain.method == Method.ROOFLINE).all()
+
+
+def test_products_on_matrix_units_stay_on_the_roofline() -> None:
+    trace = captured([("aten::mm", ((512, 256), (256, 128)))], dtype="float16")
+    assert (predict(trace, GPUS[2:]).method == Method.ROOFLINE).all()
