@@ -30,7 +30,7 @@ def without_answer(view: ViewModel) -> Child:
         tag("li", tag("b", ", ".join(row.gpu for row in view.blocked if row.why == why)), f": {why}.")
         for why in reasons
     )
-    return tag("div", tag("p", f"No answer for {len(view.blocked)} GPUs:"), tag("ul", *lines), class_="s-note")
+    return tag("div", tag("p", "No answer for:"), tag("ul", *lines), class_="s-note")
 
 
 def _alternatives(view: ViewModel) -> list[Child]:

@@ -161,8 +161,8 @@ def _gpus(view: ViewModel, width: int, paint: Paint) -> list[str]:
         ("$/hour", False, lambda row: row.usd_per_hour.text),
         *([("samples/s", False, _samples)] if with_batch else []),
         ("memory", False, _memory_of_card),
-        *([("max batch", False, _largest_batch)] if with_largest else []),
         *([("fits", True, lambda row: row.verdict.value)] if with_peak else []),
+        *([("max batch", False, _largest_batch)] if with_largest else []),
         *([("epoch", False, _epoch)] if with_epoch else []),
         *([("this cell", False, _whole_cell)] if with_cell else []),
     ]

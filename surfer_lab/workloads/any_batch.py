@@ -19,6 +19,7 @@ from surfer_lab.capture import trace_symbolic
 from surfer_lab.errors import CaptureError, PredictionError
 from surfer_lab.planner.batch import BatchScaling
 from surfer_lab.planner.captured_step import CapturedStep
+from surfer_lab.trace.columns import Interned
 from surfer_lab.trace.model import Trace
 from surfer_lab.trace.tables import TensorRole
 from surfer_lab.workloads.named_step import ModelStep
@@ -26,6 +27,7 @@ from surfer_lab.workloads.named_step import ModelStep
 __all__ = ["capture_step", "next_prime", "scaling_of"]
 
 _BESIDE_ONE: Final = 17  # a prime that few models have in their sizes, and small enough for loops over samples
+_OWN: Final = ("any_batch.py:", "named_step.py:")  # what runs the step stands in no line of the user's
 _SAME_OPS_FRACTION: Final = 0.97
 
 
@@ -75,7 +77,10 @@ def _has_ops_of(reshaped: Trace, captured: Trace) -> bool:
 
 
 def _capture(step: ModelStep, batch_size: int | None) -> Trace:
-    return trace_symbolic(lambda made: step.run(made, batch_size), build=lambda: step.build(batch_size))
+    trace = trace_symbolic(lambda made: step.run(made, batch_size), build=lambda: step.build(batch_size))
+    source = trace.ops.source
+    users = tuple(" > ".join(part for part in one.split(" > ") if not part.startswith(_OWN)) for one in source.values)
+    return replace(trace, ops=replace(trace.ops, source=Interned(source.codes, users)))
 
 
 def next_prime(above: int) -> int:
