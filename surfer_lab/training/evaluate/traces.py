@@ -55,7 +55,7 @@ def evaluate_traces(
         raise OptionError(f"{data} holds no traces folder", remedy="name the folder that holds the measured data")
     known = catalog or load_catalog()
     paths = sorted(folder.glob("*.json.gz"))[:sample]
-    index = pd.read_csv(folder / "index.csv").set_index("file") if (folder / "index.csv").is_file() else None
+    index = _listed_kernels(folder / "index.csv")
     cases: list[Case] = []
     rows: list[tuple[Cell, ...]] = []
     for number, path in enumerate(paths):
@@ -80,7 +80,15 @@ def evaluate_traces(
 # -- on the GPU it ran on ----------------------------------------------------------------------------------------------
 
 
-def _own_gpu(path: Path, index: pd.DataFrame | None, catalog: Catalog) -> tuple[list[Case], tuple[Cell, ...]]:
+def _listed_kernels(path: Path) -> Mapping[str, int]:
+    """Kernels by file, as the folder's own index counts them."""
+    if not path.is_file():
+        return {}
+    table = pd.read_csv(path)
+    return {str(name): int(count) for name, count in zip(table["file"], table["n_kernels"].tolist(), strict=True)}
+
+
+def _own_gpu(path: Path, index: Mapping[str, int], catalog: Catalog) -> tuple[list[Case], tuple[Cell, ...]]:
     try:
         trace = read(path)
         origin = _origin(path, trace, catalog)
@@ -96,10 +104,8 @@ def _own_gpu(path: Path, index: pd.DataFrame | None, catalog: Catalog) -> tuple[
     step_ms = float(own.step_ns[0]) / NS_PER_MS
     if marks_ms is not None:
         cases.append(replace(base, method=MARKS, predicted_ms=step_ms, measured_ms=marks_ms))
-    kernels = int(
-        (trace.kernels.kind == KernelKind.COMPUTE).sum() + (trace.kernels.kind == KernelKind.COMMUNICATION).sum()
-    )
-    listed = int(index.loc[path.name, "n_kernels"]) if index is not None and path.name in index.index else None
+    kernels = int(np.isin(trace.kernels.kind, (KernelKind.COMPUTE, KernelKind.COMMUNICATION)).sum())
+    listed = index.get(path.name)
     parts = (own.gpu_busy_ns, own.launch_bound_ns, own.input_wait_ns, own.synchronization_ns, own.communication_ns)
     shares = [round(100.0 * float(part[0] / own.step_ns[0]), 1) if own.step_ns[0] > 0 else None for part in parts]
     return cases, (path.name, kernels, listed, _percent(span.error), step_ms, *shares)
@@ -184,11 +190,11 @@ def _resnet_ratio(data: Path, catalog: Catalog) -> Iterator[Case]:
             continue
         own_ms = float(said.measured.gpu_busy_ns[0]) / NS_PER_MS
         busy_ms = float(said.steps.gpu_busy_ns[0]) / NS_PER_MS
-        scale = busy_ms / float(said.steps.step_ns[0]) * NS_PER_MS
+        middle, low, high = (float(times[0].sum()) for times in (said.duration_ns, said.low_ns, said.high_ns))
         yield Case(
             gpu=target.name, model="resnet50", mode="train", batch=32, precision="tf32", origin_gpu=origin.name,
-            method=WAVE, predicted_ms=busy_ms, low_ms=float(said.steps.low_ns[0]) / NS_PER_MS * scale,
-            high_ms=float(said.steps.high_ns[0]) / NS_PER_MS * scale, measured_ms=own_ms / ratio,
+            method=WAVE, predicted_ms=busy_ms, low_ms=busy_ms * low / middle, high_ms=busy_ms * high / middle,
+            measured_ms=own_ms / ratio,
             columns={"file": path.name, "ratio": own_ms / busy_ms, "published_ratio": ratio},
         )  # fmt: skip
 
