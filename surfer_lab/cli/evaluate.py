@@ -1,0 +1,123 @@
+"""Which evaluations can be asked for? `surfer evaluate KIND`: tables on stdout, all cases as JSON."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+from tqdm import tqdm
+
+from surfer_lab.cli.commands import app
+from surfer_lab.cli.terminal import print_line, speaks_plainly
+from surfer_lab.errors import OptionError
+from surfer_lab.planner.options import near_matches
+
+if TYPE_CHECKING:
+    from surfer_lab.training.evaluate.cases import Evaluation
+
+__all__ = ["KINDS", "app", "evaluate"]
+
+DATA_VARIABLE: Final = "SURFER_LAB_DATA"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kind:
+    """One evaluation: where its function is, and which of the command's words it takes."""
+
+    module: str
+    function: str
+    takes: tuple[str, ...]
+    needs_data: bool
+
+
+_PACKAGE: Final = "surfer_lab.training.evaluate"
+KINDS: Final[dict[str, Kind]] = {
+    "coverage": Kind(
+        module="coverage",
+        function="evaluate_coverage",
+        takes=("data", "sample", "cache", "workers", "progress"),
+        needs_data=False,
+    ),
+    "workloads": Kind(
+        module="workloads", function="evaluate_workloads", takes=("sample", "progress"), needs_data=False
+    ),
+    "memory": Kind(module="memory", function="evaluate_memory", takes=("data", "progress"), needs_data=False),
+    "traces": Kind(module="traces", function="evaluate_traces", takes=("data", "sample", "progress"), needs_data=True),
+    "kernels": Kind(module="kernels", function="evaluate_kernels", takes=("data", "sample"), needs_data=True),
+    "e2e": Kind(module="e2e", function="evaluate_e2e", takes=("data",), needs_data=True),
+    "timm": Kind(
+        module="timm",
+        function="evaluate_timm",
+        takes=("data", "sample", "cache", "workers", "progress"),
+        needs_data=True,
+    ),
+}
+
+
+@app.command()
+@speaks_plainly
+def evaluate(
+    kind: Annotated[str, typer.Argument(metavar="KIND", help=f"{', '.join(KINDS)}, or all.", show_default=False)],
+    data: Annotated[
+        Path | None,
+        typer.Option("--data", metavar="DIR", help=f"Folder of measured data; else the variable {DATA_VARIABLE}."),
+    ] = None,
+    sample: Annotated[
+        int | None, typer.Option("--sample", metavar="N", min=1, help="Only N models, files or rows of each.")
+    ] = None,
+    cache: Annotated[Path | None, typer.Option("--cache", metavar="DIR", help="Where captures are kept.")] = None,
+    workers: Annotated[int, typer.Option("--workers", metavar="N", min=0, help="Processes that capture models.")] = 1,
+    json: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Every case, and the tables.")] = None,
+) -> None:
+    """Hold predictions against measured data.
+
+    Tables go to stdout; --json keeps every case. Captures of models are kept between runs.
+    """
+    names = list(KINDS) if kind == "all" else [kind]
+    if kind != "all" and kind not in KINDS:
+        nearest = near_matches(kind, [*KINDS, "all"])
+        raise OptionError(f"{kind!r} is no evaluation", remedy=" or ".join(nearest) or f"{', '.join(KINDS)} or all")
+    folder = data or (Path(os.environ[DATA_VARIABLE]) if os.environ.get(DATA_VARIABLE) else None)
+    if folder is not None and not folder.is_dir():
+        raise OptionError(f"{folder} is no folder", remedy="--data DIR, the folder that holds traces/, timm/, ...")
+    words: dict[str, Any] = {"data": folder, "sample": sample, "cache": cache, "workers": workers}
+    done = [_evaluated(KINDS[name], name, words) for name in names]
+    for one in done:
+        print_line(one.as_text() + "\n")
+    if json is not None:
+        from surfer_lab.training.evaluate.cases import joined
+
+        whole = done[0] if len(done) == 1 else joined(kind, done)
+        try:
+            json.write_bytes(whole.as_json())
+        except OSError as error:
+            raise OptionError(f"{json} cannot be written ({error.strerror})", remedy="another path") from error
+
+
+def _evaluated(kind: Kind, name: str, words: dict[str, Any]) -> Evaluation:
+    if kind.needs_data and words["data"] is None:
+        raise OptionError(f"{name} needs measured data", remedy=f"--data DIR, or the variable {DATA_VARIABLE}")
+    function = getattr(importlib.import_module(f"{_PACKAGE}.{kind.module}"), kind.function)
+    with _counted(name) as progress:
+        offered = {**words, "progress": progress}
+        evaluation: Evaluation = function(**{word: offered[word] for word in kind.takes if offered[word] is not None})
+    return evaluation
+
+
+@contextmanager
+def _counted(what: str) -> Iterator[Callable[[str, int, int], None]]:
+    """A bar on stderr: what is done, and how many of how many; nothing where stderr is no terminal."""
+    with tqdm(desc=what, leave=False, disable=None) as bar:
+
+        def told(name: str, done: int, total: int) -> None:
+            bar.total = total
+            bar.set_postfix_str(name, refresh=False)
+            bar.update(done - bar.n)
+
+        yield told

@@ -1,0 +1,42 @@
+"""Does `surfer evaluate` name its kinds, run them, and keep every case?"""
+
+from __future__ import annotations
+
+import importlib
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from surfer_lab.cli.evaluate import KINDS, app
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_every_kind_has_a_function_that_takes_its_words(name: str) -> None:
+    kind = KINDS[name]
+    function = getattr(importlib.import_module(f"surfer_lab.training.evaluate.{kind.module}"), kind.function)
+    assert set(kind.takes) <= set(function.__annotations__)
+
+
+def test_the_hand_counts_of_memory_are_printed_and_kept(tmp_path: Path) -> None:
+    file = tmp_path / "memory.json"
+    done = CliRunner().invoke(app, ["evaluate", "memory", "--json", str(file)], env={"SURFER_LAB_DATA": ""})
+    assert done.exit_code == 0, done.output
+    assert "hand" in done.output
+    kept = json.loads(file.read_bytes())
+    assert kept["cases"] and kept["summary"]["tables"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["tim"], "Try: timm"),
+        (["traces"], "--data DIR"),
+        (["workloads", "--data", "no/such/folder"], "is no folder"),
+    ],
+)
+def test_what_is_wrong_is_one_sentence_and_exit_code_2(words: list[str], said: str) -> None:
+    done = CliRunner().invoke(app, ["evaluate", *words], env={"SURFER_LAB_DATA": ""})
+    assert done.exit_code == 2
+    assert said in done.output
