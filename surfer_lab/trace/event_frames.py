@@ -68,7 +68,7 @@ class EventFrames:
         self._source = source
         self._name = name
         self._decoder = EventDecoder()
-        self._last: tuple[bytes, bool] = (b"", False)  # the block last yielded, and whether text follows it
+        self._last: tuple[bytes, bool] = (b"[]", False)  # the block last yielded, as a list; whether none follows it
         self.metadata: dict[str, Any] = {}
         self.lost_count = 0  # damaged events, left out
         self.partial_count = 0  # events kept without their args
@@ -81,8 +81,8 @@ class EventFrames:
     def decode_exactly(self) -> list[Event]:
         """The block just yielded once more, with the digits of its times; later blocks come that way too."""
         self._decoder = EventDecoder(exact=True)
-        text, at_end = self._last
-        return self._decode(text, at_end=at_end).events
+        array, at_end = self._last
+        return self._decode(array, at_end=at_end).events
 
     def __iter__(self) -> Iterator[list[Event]]:
         text, head = self._find_array()
@@ -96,8 +96,9 @@ class EventFrames:
             end, following = (len(text), len(text)) if at_end else _last_boundary(text)
             if end == 0 and not at_end and len(text) < EVENT_LIMIT_BYTES:
                 continue
-            taken = self._decode(text[:end], at_end=at_end)
-            self._last = (text[:end], at_end)
+            array = b"".join((b"[", memoryview(text)[:end], b"]"))
+            taken = self._decode(array, at_end=at_end)
+            self._last = (array, at_end)
             self.lost_count += taken.lost_count
             self.partial_count += taken.partial_count
             is_cut |= taken.is_cut
@@ -109,19 +110,19 @@ class EventFrames:
                 text = text[-_NEAR_BYTES:]
             else:
                 text = text[following if taken.consumed == end and not ended else taken.consumed :]
-        self._last = (b"", False)
+        self._last = (b"[]", False)
         self.ends_early = is_cut or (not ended and head is not None)
         if head is not None:
             self._read_metadata(head, text if ended else None)
         self.ends_early |= self._source.ends_early
 
-    def _decode(self, text: bytes, *, at_end: bool) -> Salvaged:
-        """All of `text` at once, else up to the array's end, else piece by piece."""
-        array = b"[" + text + b"]"
+    def _decode(self, array: bytes, *, at_end: bool) -> Salvaged:
+        """All of a block's text, set in brackets, at once; else up to the array's own end, else piece by piece."""
         try:
-            return Salvaged(events=self._decoder.many(array), consumed=len(text))
+            return Salvaged(events=self._decoder.many(array), consumed=len(array) - 2)
         except UNDECODABLE:
             length = value_length(array)
+        text = array[1:-1]
         if length is not None and length < len(array) and array_ends_at(text, length - 1):
             try:
                 return Salvaged(events=self._decoder.many(array[:length]), consumed=length - 1, ended_at=length - 1)
