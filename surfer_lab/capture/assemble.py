@@ -113,6 +113,20 @@ def _log_warnings(log: OpLog) -> list[TraceWarning]:
                 consequence="what came after is not in the prediction; mark steps with r.step(), or run a short loop",
             )
         )
+    if log.originals:
+        warnings.append(
+            TraceWarning(
+                seen="the ops of compiled modules are those of the modules before torch.compile",
+                consequence="ask for the compiler's gain with --compile",
+            )
+        )
+    elif log.compiled_seen:
+        warnings.append(
+            TraceWarning(
+                seen="a compiled function ran: what it compiled away was not seen",
+                consequence="its time is missing; run it uncompiled, and ask for the compiler's gain with --compile",
+            )
+        )
     if log.undescribed_count:
         warnings.append(
             TraceWarning(

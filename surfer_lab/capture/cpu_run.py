@@ -17,6 +17,7 @@ from torch.optim import Optimizer
 
 from surfer_lab.capture.assemble import Stretch, trace_of
 from surfer_lab.capture.calls import Descriptions
+from surfer_lab.capture.compiled_modules import CompiledModules
 from surfer_lab.capture.dispatch import LoggingMode, alone
 from surfer_lab.capture.module_calls import CallCounter
 from surfer_lab.capture.oplog import LoggedCall, OpLog
@@ -72,6 +73,7 @@ class CpuRun:
         self._calls = CallCounter(clock, self._leave)
         self._inference: _Segment | None = None
         self._users_profiler = UsersProfiler()
+        self._compiled = CompiledModules(lambda: self._mode if self._is_ours() else None)
         self._counted: _Segment | None = None  # whose module calls are the steps
         self.recorded_numbers: set[int] = set()
 
@@ -82,12 +84,22 @@ class CpuRun:
         self._users_profiler.watch(before_start=self._give_way, after_stop=lambda: None, ours=lambda: False)
         if UsersProfiler.is_running():
             self._users_profiler.was_seen = True
+        self._compiled.start()
         self._open(None, 1, self._clock())
 
     def finish(self, *, origin: TraceOrigin = TraceOrigin.CPU_RUN) -> Trace | None:
         """Stop; the trace of the best stretch recorded, None where no op ran."""
         stretch = self._best_stretch(self._clock())
-        return None if stretch is None else trace_of(stretch, origin=origin, cell=None)
+        if stretch is None:
+            return None
+        trace = trace_of(stretch, origin=origin, cell=None)
+        if self._compiled.failed is None:
+            return trace
+        warning = TraceWarning(
+            seen=f"a compiled module could not be followed on shapes: {self._compiled.failed}",
+            consequence="its ops are missing; run it uncompiled, and ask for the compiler's gain with --compile",
+        )
+        return replace(trace, warnings=(*trace.warnings, warning))
 
     def finish_quietly(self) -> None:
         """Stop, whether anything was recorded or not."""
@@ -106,6 +118,7 @@ class CpuRun:
             mode.remove()
         self._calls.stop()
         self._users_profiler.leave()
+        self._compiled.stop()
         for source in (StepSource.MARKED, StepSource.OPTIMIZER):
             for segments, stretch_of in ((self._steady, _whole), (self._cold, _cold_step)):
                 segment = segments.get(source)
@@ -143,6 +156,7 @@ class CpuRun:
         log = self._mode.log
         if log is None or not self._is_ours() or log.is_full:
             return
+        self._compiled.differentiate(log)
         log.optimizer_depth += 1
         log.optimizers.append(id(optimizer))
         self._name_tensors(log, optimizer)
@@ -217,6 +231,9 @@ class CpuRun:
 
     def _close(self, time_ns: int) -> None:
         segment, self._segment = self._segment, None
+        if segment is not None and not segment.log.suspended:
+            self._compiled.differentiate(segment.log)
+        self._compiled.forget()
         self._mode.log = None
         if segment is not None:
             segment.end_ns = time_ns
@@ -241,7 +258,7 @@ class CpuRun:
             return
         self._inference = segment
         self._close(self._clock())
-        self._calls.count(calls[0].module_id, is_compiled=calls[0].is_compiled)
+        self._calls.count(calls[0].module_id, is_compiled=calls[0].is_compiled, beside_compiled=log.compiled_seen)
 
     @staticmethod
     def _name_tensors(log: OpLog, optimizer: Optimizer) -> None:

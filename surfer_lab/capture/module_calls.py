@@ -2,7 +2,7 @@
 
 A plain module: one global pre-hook that compares an id. A compiled one: its class's `__call__`, since `torch.compile`
 guards on global hooks. Both are also the first moment at which a recording that ended inside an op can be taken out.
-Where something else was compiled in this process, calls of plain modules are not counted.
+Calls of a plain module are not counted where compiled code was seen beside it.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ class CallCounter:
         self._undo: Callable[[], None] | None = None
         self.starts_ns: list[int] = []
 
-    def count(self, module_id: int, *, is_compiled: bool) -> None:
+    def count(self, module_id: int, *, is_compiled: bool, beside_compiled: bool) -> None:
         """From now on."""
         if is_compiled:
             self._undo = self._count_compiled(module_id)
-        elif not _anything_compiled():
+        elif not beside_compiled:
 
             def hook(module: torch.nn.Module, args: Any) -> None:
                 if id(module) == module_id:
@@ -67,8 +67,3 @@ class CallCounter:
 
         cls.__call__ = call
         return undo
-
-
-def _anything_compiled() -> bool:
-    counters = getattr(sys.modules.get("torch._dynamo.utils"), "counters", {})
-    return bool(counters) and counters["frames"]["total"] > 0

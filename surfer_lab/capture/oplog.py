@@ -23,6 +23,7 @@ __all__ = ["MAX_LOGGED_OPS", "LoggedCall", "LoggedOp", "LoggedSpan", "MadeFull",
 # A stretch without any step in it (a long preparation, a hand-written loop) must not fill the memory: about 1 kB an op
 MAX_LOGGED_OPS: Final = 200_000
 
+_COMPILED_NODE: Final = "CompiledFunctionBackward"
 _ACCUMULATE: Final = "torch::autograd::AccumulateGrad"
 _LOADER_SPAN: Final = "enumerate(DataLoader)"
 _SPAN_ENTER: Final = ("profiler::_record_function_enter_new", "profiler::_record_function_enter")
@@ -131,6 +132,9 @@ class OpLog:
     backward_passes: list[int] = field(default_factory=list)  # graph task ids outside of the optimizer, in order
     optimizer_depth: int = 0
     optimizers: list[int] = field(default_factory=list)  # ids of optimizers that stepped
+    originals: dict[int, torch.nn.Module] = field(default_factory=dict)  # by id of a module called in its place
+    backward_pass_stood_for: int | None = None  # the autograd pass that one on shapes repeats
+    compiled_seen: bool = False  # an op of compiled code was logged
     host_numbers: set[int] = field(default_factory=set)  # storages: step counters of optimizers
     suspended: int = 0
     undescribed_count: int = 0
@@ -160,6 +164,10 @@ class OpLog:
         kind = self.descriptions.kind(func)
         node = torch._C._current_autograd_node()
         node_end = torch._C._autograd._get_sequence_nr()
+        if node is not None and node.name().startswith(_COMPILED_NODE):
+            self.compiled_seen = True
+            if self.originals:
+                return  # its module's ops are logged in its place
         if kind.is_metadata:
             if kind.name.startswith("profiler::"):
                 self._span(kind.name, args, out, end_ns)
@@ -180,6 +188,11 @@ class OpLog:
         site, call = self.reader.read(frame)
         graph_task = torch._C._current_graph_task_id()
         in_backward = graph_task != -1
+        if self.originals and kind.name == "aten::copy_" and node is not None and node.name() == _ACCUMULATE:
+            return  # brings a compiled gradient into its parameter's layout
+        if in_backward and self.backward_pass_stood_for is not None:
+            graph_task = self.backward_pass_stood_for
+        self.compiled_seen |= site.is_compiled
         if in_backward:
             call_root, self._seen_calls = None, self.reader.root_call_count  # recomputed blocks are no calls
         else:
@@ -271,7 +284,7 @@ class OpLog:
         self._seen_calls = self.reader.root_call_count
         if root is None:
             return
-        original = getattr(root, "_orig_mod", root)
+        original = self.originals.get(id(root)) or getattr(root, "_orig_mod", root)
         if id(root) not in self._known_roots:
             self._known_roots.add(id(root))
             self.storages.give_role(root.parameters(), TensorRole.PARAMETER)

@@ -79,7 +79,6 @@ def step_twin(optimizer: Optimizer, log: OpLog) -> bool:
         return False
     finally:
         log.only_device = ""
-        log.storages.end_stand_ins()
     return True
 
 

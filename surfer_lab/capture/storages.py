@@ -57,14 +57,16 @@ class StorageWatch:
         self._op_count = op_count
         self._rows: dict[int, int] = {}  # by key, while alive
         self._watchers: dict[int, _Watcher] = {}
-        self._aliases: dict[int, int] = {}  # key of a stand-in -> key of the storage it stands for
+        self._stood_for: dict[int, int] = {}  # key of a stand-in -> row of the storage it stands for
+        self._stand_ins: dict[int, _Watcher] = {}
         self._names: dict[torch.dtype, str] = {}
 
     def end(self) -> None:
         """Stop watching: what lives now outlives the step."""
         self._watchers.clear()
         self._rows.clear()
-        self._aliases.clear()
+        self._stood_for.clear()
+        self._stand_ins.clear()
 
     def row_of(self, tensor: torch.Tensor, *, allocated_by: int) -> int:
         """The storage's row; one seen for the first time was allocated by the op given (-1: before the step)."""
@@ -73,7 +75,12 @@ class StorageWatch:
             key = storage._cdata
         except (NotImplementedError, RuntimeError):
             return UNKNOWN_STORAGE
-        key = self._aliases.get(key, key)
+        row = self._stood_for.get(key)
+        if row is not None:
+            life = self.lives[row]
+            if 0 <= life.freed_after < self._op_count():
+                life.freed_after = self._op_count()  # what it stands for went, but would be kept for this
+            return row
         row = self._rows.get(key)
         if row is None:
             row = self._add(storage, key, tensor, allocated_by)
@@ -84,7 +91,7 @@ class StorageWatch:
         key = storage_key(tensor)
         if key is None:
             return UNKNOWN_STORAGE
-        return self._rows.get(self._aliases.get(key, key), UNKNOWN_STORAGE)
+        return self._stood_for.get(key, self._rows.get(key, UNKNOWN_STORAGE))
 
     def give_role(self, tensors: Iterable[torch.Tensor], role: TensorRole) -> None:
         """Name what the tensors are; those not seen yet were there before the step."""
@@ -94,15 +101,43 @@ class StorageWatch:
                 self.lives[row].role = role
 
     def stand_in(self, tensor: torch.Tensor, original: torch.Tensor) -> None:
-        """From now on `tensor` (without data) counts as `original`."""
-        key, meant = storage_key(tensor), storage_key(original)
-        if key is not None and meant is not None:
-            self.row_of(original, allocated_by=-1)
-            self._aliases[key] = meant
+        """From now on `tensor` (without data) counts as `original`, as long as it lives."""
+        try:
+            storage = tensor.untyped_storage()
+        except (NotImplementedError, RuntimeError):
+            return
+        key, meant = storage._cdata, storage_key(original)
+        if meant is None or meant == key:
+            return
+        row = self.row_of(original, allocated_by=-1)
+        watcher = _Watcher(storage, self._stand_in_freed)
+        watcher.key = key
+        self._stand_ins[key] = watcher
+        self._stood_for[key] = row
 
-    def end_stand_ins(self) -> None:
-        """The stand-ins are gone, and their addresses may be used again."""
-        self._aliases.clear()
+    def take_over(self, tensor: torch.Tensor, stand_in: torch.Tensor) -> None:
+        """`tensor` is what `stand_in` was logged for: it has its row, and lives as long as itself."""
+        key, own = storage_key(stand_in), storage_key(tensor)
+        if key is None or own is None or key == own or key not in self._rows:
+            return
+        seen_alone = self._rows.pop(own, None)
+        if seen_alone is not None:
+            self.lives[seen_alone].size_bytes = 0
+        row = self._rows.pop(key)
+        del self._watchers[key]
+        self._watch(tensor.untyped_storage(), own, row)
+        self.stand_in(stand_in, tensor)
+
+    def leave_out(self, tensor: torch.Tensor) -> None:
+        """Count no bytes for a tensor that the program does not have."""
+        row = self.row_of(tensor, allocated_by=-1)
+        if row != UNKNOWN_STORAGE:
+            self.lives[row].size_bytes = 0
+
+    def _stand_in_freed(self, watcher: weakref.ref[torch.UntypedStorage]) -> None:
+        """Its address may be used again."""
+        if isinstance(watcher, _Watcher) and self._stand_ins.get(watcher.key) is watcher:
+            del self._stand_ins[watcher.key], self._stood_for[watcher.key]
 
     def _add(self, storage: torch.UntypedStorage, key: int, tensor: torch.Tensor, allocated_by: int) -> int:
         row = len(self.lives)
@@ -110,11 +145,14 @@ class StorageWatch:
         if dtype is None:
             dtype = self._names[tensor.dtype] = str(tensor.dtype).removeprefix("torch.")
         self.lives.append(StorageLife(storage.nbytes(), dtype, TensorRole.TEMPORARY, allocated_by))
+        self._watch(storage, key, row)
+        return row
+
+    def _watch(self, storage: torch.UntypedStorage, key: int, row: int) -> None:
         self._rows[key] = row
         watcher = _Watcher(storage, self._freed)
         watcher.key, watcher.row = key, row
         self._watchers[key] = watcher
-        return row
 
     def _freed(self, watcher: weakref.ref[torch.UntypedStorage]) -> None:
         if not isinstance(watcher, _Watcher) or self._watchers.get(watcher.key) is not watcher:

@@ -47,6 +47,7 @@ class _Kind(IntEnum):
     TORCH = 0  # torch, the standard library, installed packages
     USER = 1
     MODULE = 2  # nn.Module._call_impl
+    COMPILED = 6  # the entry to a compiled function
     ENGINE = 5  # torch.autograd.backward or grad: what is further inside computes gradients
     CHECKPOINT = 4  # torch.utils.checkpoint: runs a forward pass again during backward
     PASSING = 3  # between a dispatch mode and the op: not a place anybody calls from
@@ -81,6 +82,7 @@ _PASSING_FILES: Final = (
     ("torch", "utils", "_python_dispatch.py"),
     ("torch", "utils", "_stats.py"),
 )
+_COMPILE_FILE: Final = ("torch", "_dynamo", "eval_frame.py")
 _AUTOGRAD_FILE: Final = ("torch", "autograd", "__init__.py")
 _CHECKPOINT_FILE: Final = ("torch", "utils", "checkpoint.py")
 
@@ -93,6 +95,7 @@ class CallSite(NamedTuple):
     call: int
     instruction: int
     is_checkpointed: bool = False  # inside torch.utils.checkpoint: in the backward pass, run again
+    is_compiled: bool = False  # called by code that torch.compile made
 
     def same_call(self, other: CallSite) -> bool:
         return self.call == other.call and self.instruction == other.instruction
@@ -145,7 +148,7 @@ class StackReader:
         module: FrameType | None = None
         root: FrameType | None = None
         place = Place.ELSEWHERE
-        checkpointed = in_engine = False
+        checkpointed = in_engine = compiled = False
         while frame is not None:
             found = kinds.get(id(frame.f_code))
             if found is None:
@@ -159,6 +162,8 @@ class StackReader:
                     user = frame
             elif kind is _Kind.CHECKPOINT:
                 checkpointed = checkpointed or not in_engine
+            elif kind is _Kind.COMPILED:
+                compiled = True
             elif kind is _Kind.ENGINE:
                 in_engine = True
             elif kind is _Kind.MODULE:
@@ -184,7 +189,7 @@ class StackReader:
             call = self._rnn_serial
         else:
             self._rnn_frame = None
-        site = CallSite(source, place, call, innermost.f_lasti if innermost is not None else -1, checkpointed)
+        site = CallSite(source, place, call, innermost.f_lasti if innermost is not None else -1, checkpointed, compiled)
         if root is None or module is None:
             return site, None
         return site, self._module_call(root.f_locals["self"], module.f_locals["self"])
@@ -223,6 +228,8 @@ class StackReader:
             kind = _Kind.PASSING
         elif parts[-len(_CHECKPOINT_FILE) :] == _CHECKPOINT_FILE:
             kind = _Kind.CHECKPOINT
+        elif parts[-len(_COMPILE_FILE) :] == _COMPILE_FILE and code.co_name == "compile_wrapper":
+            kind = _Kind.COMPILED
         elif parts[-len(_AUTOGRAD_FILE) :] == _AUTOGRAD_FILE and code.co_name in ("backward", "grad"):
             kind = _Kind.ENGINE
         self._kept.append(code)

@@ -10,6 +10,7 @@ from torch.utils.data import DataLoader, TensorDataset
 from surfer_lab.capture import observe, record
 from surfer_lab.errors import CaptureError
 from surfer_lab.trace import check
+from surfer_lab.trace.model import Trace
 from surfer_lab.trace.tables import Phase, SpanKind, StepSource
 from tests.capture.programs import mlp, small_cnn, train
 from tests.capture.reading import names, rows
@@ -188,6 +189,41 @@ def test_a_recording_runs_once() -> None:
         torch.ones(2) + 1
     with pytest.raises(CaptureError, match="already"):
         r.__enter__()
+
+
+@pytest.mark.filterwarnings("ignore")  # torch's compiler's own
+@pytest.mark.parametrize("grad", [True, False])
+def test_a_compiled_module_is_recorded_with_the_ops_that_it_has_uncompiled(grad: bool) -> None:
+    found = []
+    for is_compiled in (False, True):
+        torch.compiler.reset()
+        model: nn.Module = mlp().train(grad)
+        optimizer = torch.optim.AdamW(model.parameters())
+        called = torch.compile(model, backend="aot_eager") if is_compiled else model
+        with record() as r, torch.set_grad_enabled(grad):
+            for _ in range(4):
+                loss = called(torch.randn(8, 16)).square().mean()
+                if grad:
+                    optimizer.zero_grad()
+                    loss.backward()
+                    optimizer.step()
+        assert r.cell.step_count == 4 and r.trace.batch_size == 8
+        found.append((sorted(map(repr, _without_lines(r.trace))), sorted(r.trace.tensors.size_bytes.tolist())))
+    assert found[0] == found[1]
+    assert any("before torch.compile" in warning.seen for warning in r.trace.warnings)
+
+
+def _without_lines(trace: Trace) -> list[object]:
+    return [row[:-1] for row in rows(trace)]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_compiled_function_is_said_to_be_incomplete() -> None:
+    torch.compiler.reset()
+    double = torch.compile(lambda x: x * 2 + 1, backend="eager")
+    with record() as r:
+        double(torch.ones(3)).sum()
+    assert any("compiled function" in warning.seen for warning in r.trace.warnings)
 
 
 def test_what_the_data_loader_computes_is_input_time_and_no_op() -> None:

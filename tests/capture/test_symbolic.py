@@ -327,7 +327,6 @@ def test_modules_called_while_others_are_built_are_no_steps() -> None:
     assert {Phase.BACKWARD, Phase.OPTIMIZER} <= {row.phase for row in rows(trace)}
 
 
-
 def test_a_model_on_the_meta_device_is_taken_by_its_shapes() -> None:
     with torch.device("meta"):
         model = nn.Linear(1 << 16, 1 << 16)
