@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from surfer_lab.engine.assumptions import assumptions_of
 from surfer_lab.engine.estimate import Method, PredictionSet, StepTimes
+from surfer_lab.engine.host_launches import MODELLED_HOST_FACTOR
 from surfer_lab.engine.item_times import ItemTimes, item_times
 from surfer_lab.engine.modelled_timeline import modelled_timeline
 from surfer_lab.engine.one_stream_step import is_one_stream_step, parts_of_rows
@@ -115,7 +116,10 @@ def _step_times(
     scale = _host_scale(timeline, recorded_ns, windows, float(unprofiled_ns)) if unprofiled_ns else 1.0
     at_once = max(1, _REPLAY_CELLS // (3 * max(1, len(work))))
     chunks = [slice(first, first + at_once) for first in range(0, len(times.duration_ns), at_once)] or [slice(0, 0)]
-    done = [_replayed(timeline, work, times, windows, recorded_ns, scale, options, chunk) for chunk in chunks]
+    host_range = _host_range(trace)
+    done = [
+        _replayed(timeline, work, times, windows, recorded_ns, scale, host_range, options, chunk) for chunk in chunks
+    ]
     target = float(unprofiled_ns or trace.step_ns)
     replayed = done[0].own_step_ns
     ratio = target / replayed if measured and target > 0 and replayed > 0 else 1.0
@@ -141,16 +145,23 @@ def _replayed(
     windows: Windows,
     recorded_ns: F64,
     scale: float,
+    host_range: tuple[float, float],
     options: EngineOptions,
     gpus: slice,
 ) -> _Replayed:
-    """Replay rows: the origin itself, then some GPUs' times, their low ends, their high ends."""
+    """Replay rows: the origin itself, then some GPUs' times, their low ends, their high ends.
+
+    `host_range` are factors on host time at the two ends; on the origin itself the host was measured with the GPU.
+    """
     ends = [times.duration_ns[gpus], times.low_ns[gpus], times.high_ns[gpus]]
     duration = np.concatenate([recorded_ns[None, :], *ends]).T
+    count = len(ends[0])
     host_scale = np.full(duration.shape[1], scale / options.host_factor)
     host_scale[0] = scale
+    elsewhere = (times.method[gpus] != Method.MEASURED).any(axis=1)
+    host_scale[1 + count : 1 + 2 * count][elsewhere] *= host_range[0]
+    host_scale[1 + 2 * count :][elsewhere] *= host_range[1]
     run = replay(timeline, recorded_ns, duration, host_scale=host_scale)
-    count = len(ends[0])
     if is_one_stream_step(timeline, windows, work.is_communication):
         parts = list(parts_of_rows(run, windows, slice(1, 2 + count)))
     else:
@@ -180,6 +191,18 @@ def _as_step_times(parts: F64, low: F64, high: F64, shares: F64) -> StepTimes:
         communication_ns=parts[4],
         share_by_method=shares,
     )
+
+
+def _host_range(trace: Trace) -> tuple[float, float]:
+    """Factors on host time at the low and the high end of a step's range.
+
+    A host whose step was timed without the profiler is known. Under a profiler it is slower by a factor that nobody
+    recorded: the low end is the GPU alone. Where no launch was recorded, the host is a model.
+    """
+    if trace.origin is not TraceOrigin.PROFILER:
+        return 1.0 / MODELLED_HOST_FACTOR, MODELLED_HOST_FACTOR
+    known = trace.cell is not None and trace.cell.unprofiled_step_ns is not None
+    return (1.0, 1.0) if known else (0.0, 1.0)
 
 
 def _shares(work: Work, times: ItemTimes, windows: Windows) -> F64:
