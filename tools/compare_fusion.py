@@ -86,7 +86,7 @@ def by_inductor(model: nn.Module, x: torch.Tensor) -> list[int]:
 
     setattr(scheduler.Scheduler, entry, counting)
     try:
-        torch._dynamo.reset()  # type: ignore[no-untyped-call]
+        torch._dynamo.reset()
         with config.patch(force_disable_caches=True):
             torch.compile(model)(x).square().mean().backward()
     finally:

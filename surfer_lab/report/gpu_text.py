@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Sequence
 from typing import Final
 
+from surfer_lab.errors import UnknownGpuError
 from surfer_lab.hardware.catalog import load_catalog
 from surfer_lab.hardware.dtypes import RateClass
 from surfer_lab.hardware.gpu import Gpu, Rate, RateOrigin
@@ -34,10 +36,14 @@ def gpus_text(*, width: int = 100) -> str:
     catalog = load_catalog()
     prices = load_prices(catalog)
     gpus = sorted(catalog.all(), key=lambda gpu: (gpu.vendor.value, gpu.release_year or 0, gpu.name))
-    longest = max(len(gpu.name) for gpu in gpus)
-    lines = [f"{'GPU':<{longest}}  {_LIST_HEAD}", *(f"{gpu.name:<{longest}}  {_list_row(gpu, prices)}" for gpu in gpus)]
+    lines = _list(gpus, prices)
     note = textwrap.wrap(_LIST_NOTE.format(count=len(gpus)), width)
     return "\n".join([*lines, "", *note, *(f"! {warning}" for warning in (*catalog.warnings, *prices.warnings))])
+
+
+def _list(gpus: Sequence[Gpu], prices: PriceList) -> list[str]:
+    longest = max(len(gpu.name) for gpu in gpus)
+    return [f"{'GPU':<{longest}}  {_LIST_HEAD}", *(f"{gpu.name:<{longest}}  {_list_row(gpu, prices)}" for gpu in gpus)]
 
 
 def _list_row(gpu: Gpu, prices: PriceList) -> str:
@@ -59,10 +65,18 @@ def _tflops(rate: float | None) -> str:
 
 
 def gpu_text(name: str, *, width: int = 100) -> str:
-    """One GPU, by name or alias. UnknownGpuError with the near matches where none is meant."""
+    """One GPU, by name or alias; a list of those that a name may mean. UnknownGpuError where it means none."""
     catalog = load_catalog()
-    gpu = catalog.find(name)
-    price = load_prices(catalog).price(gpu)
+    prices = load_prices(catalog)
+    try:
+        gpu = catalog.find(name)
+    except UnknownGpuError as error:
+        wanted = name.lower().split()
+        meant = [catalog.find(one) for one in error.candidates if all(word in one.lower() for word in wanted)]
+        if len(meant) < 2:
+            raise
+        return "\n".join(_list(meant, prices))
+    price = prices.price(gpu)
     bandwidth = gpu.bandwidth_bytes_per_s / BYTES_PER_GB
     facts = {
         "also called": ", ".join(gpu.aliases) or UNKNOWN,

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import msgspec
 
@@ -19,7 +19,7 @@ from surfer_lab.engine.estimate import PredictionSet
 from surfer_lab.engine.options import EngineOptions
 from surfer_lab.engine.predict import predict as predict_times
 from surfer_lab.engine.whatif import precision_blocker, with_precision
-from surfer_lab.errors import OptionError, PredictionError, UnknownGpuError
+from surfer_lab.errors import OptionError, PredictionError, TraceError, UnknownGpuError
 from surfer_lab.hardware.catalog import Catalog, load_catalog
 from surfer_lab.hardware.gpu import Gpu
 from surfer_lab.planner.batch import BatchScaling
@@ -411,8 +411,16 @@ def _without_blocked(gpus: Sequence[Gpu], precision: Precision) -> tuple[tuple[G
     return able, blocked
 
 
+class Recorded(Protocol):
+    """What `surfer_lab.record` gives: it holds a Trace once its block has ended."""
+
+    @property
+    def trace(self) -> Trace:
+        """The recorded steps."""
+
+
 def predict(
-    trace: Trace | str | Path,
+    trace: Trace | Recorded | str | Path,
     *,
     on: str | Sequence[str] | None = None,
     origin: str | None = None,
@@ -450,6 +458,12 @@ def predict(
         dataset_size=dataset_size,
         name=name,
     )
-    recorded = trace if isinstance(trace, Trace) else read(Path(trace), progress=progress)
-    label = "recording" if isinstance(trace, Trace) else Path(trace).name
-    return predict_as_asked(recorded, options, name=label)
+    if isinstance(trace, (str, Path)):
+        return predict_as_asked(read(Path(trace), progress=progress), options, name=Path(trace).name)
+    recorded = trace if isinstance(trace, Trace) else getattr(trace, "trace", None)
+    if not isinstance(recorded, Trace):
+        raise TraceError(
+            f"a {type(trace).__name__} is nothing that can be predicted",
+            remedy="a trace file's path, a Trace, or what surfer_lab.record() returned",
+        )
+    return predict_as_asked(recorded, options, name="recording")
