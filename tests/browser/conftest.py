@@ -27,6 +27,7 @@ BROWSER_ARGUMENTS = [
 HERE = Path(__file__).parent
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """All of them in one worker: they share the server."""
     for item in items:
