@@ -45,7 +45,9 @@ def recorded_device(listed: object, device: int) -> RecordedDevice | None:
 
 def _name(row: dict[str, Any]) -> str | None:
     name = row.get("name")
-    return name[:128] if isinstance(name, str) and name else None
+    if not isinstance(name, str) or not name:
+        return None
+    return name[:128].encode("utf-8", "replace").decode()  # half of a surrogate pair could not be saved
 
 
 def _count(value: object) -> int | None:
