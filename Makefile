@@ -38,7 +38,7 @@ test: $(ENVIRONMENT) $(NODE_PACKAGES) $(WHEEL_ENVIRONMENT)
 	@npx --no-install jest --silent
 	@chromium="$$(ci/chromium.sh)" && \
 	SURFER_LAB_CHROMIUM="$$chromium" SURFER_LAB_WHEEL_PYTHON="$(CURDIR)/$(LAB_VENV)/bin/python" \
-	    $(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup
+	    $(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile
 
 check: $(ENVIRONMENT) $(NODE_PACKAGES)
 	@$(BIN)/ruff check --quiet .

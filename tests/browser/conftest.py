@@ -27,13 +27,11 @@ BROWSER_ARGUMENTS = [
 HERE = Path(__file__).parent
 
 
-@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """All of them in one worker: they share the server."""
+    """Everything in this folder drives a browser."""
     for item in items:
         if item.path.is_relative_to(HERE):
             item.add_marker(pytest.mark.browser)
-            item.add_marker(pytest.mark.xdist_group("browser"))
 
 
 def named_by(variable: str) -> Path:
