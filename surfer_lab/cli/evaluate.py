@@ -47,6 +47,7 @@ KINDS: Final[dict[str, Kind]] = {
     "workloads": Kind(
         module="workloads", function="evaluate_workloads", takes=("sample", "progress"), needs_data=False
     ),
+    "op-lists": Kind(module="op_lists", function="evaluate_op_lists", takes=("sample", "progress"), needs_data=False),
     "memory": Kind(module="memory", function="evaluate_memory", takes=("data", "progress"), needs_data=False),
     "traces": Kind(module="traces", function="evaluate_traces", takes=("data", "sample", "progress"), needs_data=True),
     "kernels": Kind(module="kernels", function="evaluate_kernels", takes=("data", "sample"), needs_data=True),
