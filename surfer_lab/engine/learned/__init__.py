@@ -4,7 +4,10 @@ Networks say which share of a GPU's rates a shape reaches; `routing` says where 
 """
 
 from surfer_lab.engine.learned.form import LearnedFamily
+from surfer_lab.engine.learned.items import LearnedTimes, learned_ratio, learned_times
 from surfer_lab.engine.learned.predictor import predict_times
 from surfer_lab.engine.learned.routing import Route, routes
 
-__all__ = ["LearnedFamily", "Route", "predict_times", "routes"]
+__all__ = [
+    "LearnedFamily", "LearnedTimes", "Route", "learned_ratio", "learned_times", "predict_times", "routes",
+]  # fmt: skip
