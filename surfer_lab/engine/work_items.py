@@ -19,7 +19,7 @@ from surfer_lab.engine.utilisation import ALIGNED_TO, UTILISATION, Utilisation
 from surfer_lab.hardware.dtypes import RateClass
 from surfer_lab.trace.columns import Interned
 from surfer_lab.trace.model import Trace, TraceOrigin
-from surfer_lab.trace.tables import KernelKind
+from surfer_lab.trace.tables import ArgShapes, KernelKind, MemoryFormat
 
 __all__ = ["Transfer", "Work", "work_of"]
 
@@ -65,6 +65,10 @@ class Work:
     memory_fraction: F64
     blocks: F64
     threads: F64  # of the grid
+    read_bytes: F64  # nan: unknown
+    memory_format: I8  # MemoryFormat of the op
+    first_extent: I64  # of the first dimension of the op's first tensor: a convolution's images; 0: unknown
+    flop_fraction: F64  # of the FLOPs, what the cheapest usual algorithm does
     gemm: I64  # (items, 4): batch, m, n, k of a product; zeros: none, or not known
     block_threads: I64
     regs_per_thread: I64
@@ -155,6 +159,10 @@ def _work(trace: Trace, lowered: Lowered, measured_ns: F64) -> Work:
         memory_fraction=of_family([one.memory for one in table], _UNKNOWN_UTILISATION.memory),
         blocks=blocks,
         threads=blocks * block_threads,
+        read_bytes=lowered.read_bytes,
+        memory_format=_memory_formats(trace, lowered),
+        first_extent=_first_extents(trace, lowered),
+        flop_fraction=lowered.flop_fraction,
         gemm=lowered.gemm,
         block_threads=block_threads,
         regs_per_thread=recorded(kernels.regs_per_thread, -1),
@@ -167,6 +175,25 @@ def _work(trace: Trace, lowered: Lowered, measured_ns: F64) -> Work:
         by_fallback=source == _SOURCES.index(Source.FALLBACK),
         unscaled=unscaled,
     )
+
+
+def _memory_formats(trace: Trace, lowered: Lowered) -> I8:
+    if not len(trace.ops):
+        return np.full(len(lowered), MemoryFormat.UNKNOWN, dtype=np.int8)
+    formats = trace.ops.memory_format[np.maximum(lowered.op, 0)]
+    return np.where(lowered.op >= 0, formats, MemoryFormat.UNKNOWN).astype(np.int8)
+
+
+def _first_extents(trace: Trace, lowered: Lowered) -> I64:
+    if not len(trace.ops):
+        return np.zeros(len(lowered), dtype=np.int64)
+    extents = trace.ops.input_shapes.map(_first_extent, absent=0, dtype=np.int64)[np.maximum(lowered.op, 0)]
+    return np.where(lowered.op >= 0, extents, 0)
+
+
+def _first_extent(shapes: ArgShapes) -> int:
+    first = shapes[0] if shapes else None
+    return first[0] if first and isinstance(first[0], int) else 0
 
 
 def _is_reducing(family: Family) -> bool:
