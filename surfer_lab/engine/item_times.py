@@ -43,7 +43,7 @@ from surfer_lab.engine.tf32 import tf32_flags
 from surfer_lab.engine.wave_scaling import COPY_FLOOR_NS, KERNEL_FLOOR_NS, Scaled, memory_share, scale_waves
 from surfer_lab.engine.work_items import Transfer, Work
 from surfer_lab.hardware.dtypes import RateClass
-from surfer_lab.hardware.gpu import Gpu
+from surfer_lab.hardware.gpu import Gpu, Vendor
 from surfer_lab.hardware.occupancy import wave_blocks
 from surfer_lab.units import NS_PER_S
 
@@ -99,6 +99,7 @@ class _Scaler:
         self.rates = rates_of(gpus)
         self.origin_rates = rates_of([origin]) if origin is not None else None
         self.flags = tf32_flags(origin, options)
+        self.is_amd = np.array([gpu.vendor is Vendor.AMD for gpu in gpus], dtype=bool)
         self.is_origin = np.array([gpu == origin for gpu in gpus], dtype=bool)
         self.link_ratio = np.array([_link_ratio(origin, gpu) for gpu in gpus], dtype=np.float64)
 
@@ -202,7 +203,7 @@ class _Scaler:
         on_units = np.maximum(work.compute_fraction * lanes, work.matrix_fraction * own)
         product = np.where(on_matrix_units(classes, work.arithmetic), on_units, work.compute_fraction * own)
         scaled = roofline(
-            work.items.flop, work.items.bytes, work.items.launch_count.astype(np.float64),
+            work.items.flop, self._bytes_moved(work), work.items.launch_count.astype(np.float64),
             rate=np.where(work.arithmetic, product, lanes), bandwidth=self.rates.bytes_per_s,
             memory_fraction=work.memory_fraction,
             threads=np.where(work.arithmetic, 0.0, work.threads),  # libraries split products until they fill the GPU
@@ -211,6 +212,12 @@ class _Scaler:
         scaled = scaled.stretched(np.where(learned, learned_ns / scaled.duration_ns, 1.0))
         busy = scaled.memory_ns + scaled.compute_ns
         return scaled, np.divide(scaled.memory_ns, busy, out=np.ones_like(busy), where=busy > 0), learned
+
+    def _bytes_moved(self, work: Work) -> F64:
+        """By each GPU's own library, (gpus, items) or (items,)."""
+        if not self.is_amd.any() or (work.amd_bytes == 1.0).all():
+            return work.items.bytes
+        return work.items.bytes * np.where(self.is_amd[:, None], work.amd_bytes, 1.0)
 
     def _methods(self, work: Work) -> I8:
         usual = Method.WAVE if self.origin is not None else Method.ROOFLINE

@@ -26,6 +26,8 @@ def roofline(
 ) -> Scaled:
     """Times of items, (items,) each, on GPUs: `rate` (gpus, items) is u R, `bandwidth` (gpus,) is D.
 
+    `moved_bytes` may be (gpus, items): libraries differ by vendor.
+
     Unknown FLOPs or bytes (nan) count as none. The parts share the time in proportion to their squares.
     """
     drawn = drawn_bandwidth(bandwidth, threads)

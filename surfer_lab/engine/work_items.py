@@ -69,6 +69,7 @@ class Work:
     memory_format: I8  # MemoryFormat of the op
     first_extent: I64  # of the first dimension of the op's first tensor: a convolution's images; 0: unknown
     flop_fraction: F64  # of the FLOPs, what the cheapest usual algorithm does
+    amd_bytes: F64  # factor on the bytes where AMD's library does it
     gemm: I64  # (items, 4): batch, m, n, k of a product; zeros: none, or not known
     block_threads: I64
     regs_per_thread: I64
@@ -163,6 +164,7 @@ def _work(trace: Trace, lowered: Lowered, measured_ns: F64) -> Work:
         memory_format=_memory_formats(trace, lowered),
         first_extent=_first_extents(trace, lowered),
         flop_fraction=lowered.flop_fraction,
+        amd_bytes=lowered.amd_bytes,
         gemm=lowered.gemm,
         block_threads=block_threads,
         regs_per_thread=recorded(kernels.regs_per_thread, -1),

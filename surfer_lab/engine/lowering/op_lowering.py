@@ -163,6 +163,7 @@ def columns_of(works: Sequence[KernelWork], index: NDArray[np.integer], op: I32,
         flop_fraction=column.floats(lambda work: work.flop_fraction)[index],
         memory_bound=column.ints(lambda work: FAMILY_TRAITS[work.family].memory_bound)[index].astype(bool),
         role=column.ints(lambda work: work.role)[index].astype(np.int8),
+        amd_bytes=column.floats(lambda work: work.amd_bytes)[index],
         source=column.words(lambda work: work.source.value).take(index),
         reason=column.words(lambda work: work.reason or None).take(index),
     )

@@ -73,6 +73,7 @@ class KernelWork:
     gemm: Gemm | None = None
     flop_fraction: float = 1.0  # FLOPs of the cheapest usual algorithm over `flop`: 1/2.25 where Winograd applies
     role: Role = Role.MAIN
+    amd_bytes: float = 1.0  # what AMD's library moves in its place, over these bytes, which are NVIDIA's
     source: Source = Source.SHAPES
     reason: str = ""  # why unknown, or what was assumed
 
@@ -100,6 +101,7 @@ class Lowered:
     flop_fraction: F64  # of a recorded kernel: what it really did, where its name tells (Winograd, a causal mask)
     memory_bound: NDArray[np.bool_]  # by the family's traits or the kernel's name
     role: NDArray[np.int8]  # Role
+    amd_bytes: F64  # factor on the bytes where AMD's library does it
     source: Interned[str]  # Source value
     reason: Interned[str]
 

@@ -187,3 +187,11 @@ def test_halves_in_nchw_are_turned_around_for_the_tensor_cores() -> None:
     assert (layout.family, layout.role, layout.launch_count) == (Family.LAYOUT, Role.HELPER, 2)
     assert layout.read_bytes == layout.write_bytes == 2 * 2 * 8 * 64 * 56 * 56
     assert lower_op("aten::convolution", shapes, dtypes, memory_format=MemoryFormat.CHANNELS_LAST) == (main,)
+
+
+def test_amds_library_copies_the_filter_too() -> None:
+    shapes, dtypes = ((1, 64, 14, 14), (64, 64, 3, 3), None), ("float16", "float16", None)
+    main, layout = lower_op("aten::convolution", shapes, dtypes, memory_format=MemoryFormat.CONTIGUOUS)
+    maps, filters = 2 * 64 * 14 * 14, 64 * 64 * 3 * 3
+    assert main.amd_bytes == 1.0
+    assert layout.amd_bytes == pytest.approx((maps + filters) / maps)

@@ -16,8 +16,10 @@ from surfer_lab.engine.lowering.call import Call, Rule, Unrecorded, numel, rate_
 from surfer_lab.engine.lowering.families import Family
 from surfer_lab.engine.lowering.grid import GEMM_THREADS, gemm_blocks
 from surfer_lab.engine.lowering.ops.streaming import Reduction, pointwise_work
+from surfer_lab.engine.lowering.vendor_libraries import LAYOUT_CHANGES
 from surfer_lab.engine.lowering.work import Gemm, KernelWork, Role, Tf32Switch
 from surfer_lab.hardware.dtypes import RateClass
+from surfer_lab.hardware.gpu import Vendor
 from surfer_lab.trace.tables import MemoryFormat, Shape
 
 __all__ = ["CONVOLUTION_OPS", "ConvolutionArguments"]
@@ -226,7 +228,7 @@ def _forward(names: ConvolutionArguments, call: Call, geometry: _Geometry) -> tu
         read_bytes=float(numel(source) * size) + weight_bytes,
         write_bytes=float(numel(result) * size),
     )
-    works = [main, *_layout_helpers(call, main, source, result, size)]
+    works = [main, *_layout_helpers(call, main, geometry, source, result, size)]
     if call.shape(names.bias) is not None:
         # the libraries' plain convolutions have no bias: PyTorch adds it in a second kernel
         moved = float(numel(result) * size)
@@ -260,14 +262,14 @@ def _backward(names: ConvolutionArguments, call: Call, geometry: _Geometry) -> t
             read_bytes=gradient_bytes + weight_bytes,
             write_bytes=source_bytes,
         )
-        works += [main, *_layout_helpers(call, main, gradient, source, size)]
+        works += [main, *_layout_helpers(call, main, geometry, gradient, source, size)]
     if want_weight:
         main = replace(
             _pass(call, names, geometry, geometry.kind.weight, weight),
             read_bytes=source_bytes + gradient_bytes,
             write_bytes=weight_bytes,
         )
-        works += [main, *_layout_helpers(call, main, source, gradient, size)]
+        works += [main, *_layout_helpers(call, main, geometry, source, gradient, size)]
     if want_bias:
         bias_call = Call(
             "sum", (gradient,), (call.dtype(names.gradient),), ((gradient[1],),), None, (), MemoryFormat.UNKNOWN
@@ -287,21 +289,27 @@ def _wanted(names: ConvolutionArguments, call: Call, geometry: _Geometry) -> tup
     return geometry.x[1] > _STEM_CHANNELS, True, False
 
 
-def _layout_helpers(call: Call, main: KernelWork, source: Shape, result: Shape, size: int) -> list[KernelWork]:
-    """Half-precision NCHW: cuDNN's tensor-core kernels want NHWC, so both sides are transposed around them."""
+def _layout_helpers(
+    call: Call, main: KernelWork, geometry: _Geometry, source: Shape, result: Shape, size: int
+) -> list[KernelWork]:
+    """Half-precision NCHW: matrix units want NHWC, so the libraries copy tensors around their kernels."""
     if call.memory_format is not MemoryFormat.CONTIGUOUS or main.rate_class not in _HALVES or main.gemm is None:
         return []
     if main.family in (_1X1.forward, _1X1.data, _1X1.weight) or len(call.need(0)) < 4:
         return []  # 1x1 runs as a plain product; 1-D has no such path
-    elements = numel(source) + numel(result)
-    bytes_moved = float(elements * size)
+    copied, on_amd = (
+        LAYOUT_CHANGES[vendor].elements(numel(source), geometry.weight_count, numel(result))
+        for vendor in (Vendor.NVIDIA, Vendor.AMD)
+    )
+    bytes_moved = float(copied * size)
     return [
         replace(
             pointwise_work(
-                Family.LAYOUT, elements=elements, read_bytes=bytes_moved, write_bytes=bytes_moved,
+                Family.LAYOUT, elements=copied, read_bytes=bytes_moved, write_bytes=bytes_moved,
                 flop_per_element=0.0, dtype=call.dtype(0), launch_count=2,
             ),
             role=Role.HELPER,
+            amd_bytes=on_amd / copied,
         )
     ]  # fmt: skip
 
