@@ -264,7 +264,7 @@ export interface ViewAnswer {
 /**
  * Everything shown of one prediction. `shortlist` and `focus` are places among the rows.
  *
- * `operation_ms`, `operation_low`, `operation_high`: log16, (rows, operations), the ends as ratios to the time;
+ * `operation_ms`, `operation_low_ms`, `operation_high_ms`: log16, (rows, operations), 0 is "not known";
  * `operation_kind`: u8, method x 16 + limit.
  *
  * This interface was referenced by `Protocol`'s JSON-Schema
@@ -294,8 +294,8 @@ export interface StoredView {
   method_labels: string[];
   operations: StoredOperation[];
   operation_ms: Packed;
-  operation_low: Packed;
-  operation_high: Packed;
+  operation_low_ms: Packed;
+  operation_high_ms: Packed;
   operation_kind: Packed;
   families: GroupRow[];
   phases: GroupRow[];
@@ -413,6 +413,7 @@ export interface StoredRows {
   usd_per_hour: Packed;
   sold_by: Packed;
   price: Packed;
+  spot_sold_by?: Packed | null;
   origin?: number;
   faster?: Packed | null;
   spot_usd_per_hour?: Packed | null;
@@ -420,6 +421,7 @@ export interface StoredRows {
   needed_gb?: Packed | null;
   needed_low_gb?: Packed | null;
   needed_high_gb?: Packed | null;
+  needed_is_measured?: boolean;
   largest_batch?: Packed | null;
   cell_s?: Packed | null;
   cell_low_s?: Packed | null;
@@ -450,7 +452,6 @@ export interface PriceGround {
   note: string;
   as_of?: string;
   source?: string;
-  is_own?: boolean;
 }
 /**
  * One group of operations; its times on the GPUs are packed in the StoredView, in this order.

@@ -52,6 +52,14 @@ export interface ViewModel {
   memory?: MemoryView | null;
   blocked?: BlockedRow[];
   coverage?: CoverageShares | null;
+  accuracy?: string[];
+  batch_size?: number | null;
+  dataset_size?: number | null;
+  provenance?: Provenance | null;
+  grid?: GridView | null;
+  modules?: ModuleTree | null;
+  roofline?: RooflineView | null;
+  timeline?: TimelineView | null;
 }
 /**
  * One sentence for people; `label` is its short lead ("Fastest").
@@ -147,9 +155,16 @@ export interface GpuRow {
   needed?: Quantity | null;
   largest_batch?: number | null;
   samples_per_s?: Quantity | null;
+  needed_is_measured?: boolean;
+  sold_by?: number;
   price_note?: string;
   price_as_of?: string;
   price_source?: string;
+  spot_usd_per_hour?: Quantity | null;
+  spot_sold_by?: number;
+  spot_note?: string;
+  spot_as_of?: string;
+  spot_source?: string;
   epoch?: Quantity | null;
   usd_per_epoch?: Quantity | null;
   cell?: Quantity | null;
@@ -166,11 +181,14 @@ export interface GpuRow {
 export interface OperationRow {
   name: string;
   phase: string;
+  launches: number;
   launches_text: string;
   here: Quantity;
   share: number;
   share_text: string;
   on_ms: number[];
+  on_low_ms: number[];
+  on_high_ms: number[];
   on_text: string[];
   on_range: string[];
   on_share_text: string[];
@@ -381,6 +399,142 @@ export interface CoverageShares {
   text: string;
 }
 /**
+ * Where a prediction comes from. `id` is the same in output, history and messages; `made_at` ISO 8601, UTC.
+ *
+ * This interface was referenced by `ViewModel`'s JSON-Schema
+ * via the `definition` "Provenance".
+ */
+export interface Provenance {
+  id: string;
+  made_at?: string;
+  source?: "cell" | "file" | "model" | "python";
+  notebook?: string;
+  cell?: string;
+  file?: string;
+  cells?: {
+    [k: string]: string;
+  };
+}
+/**
+ * Outcomes by (gpu, batch, precision, compile, count). GPUs are the rows of the view, in their order.
+ *
+ * `step_ms` f32; `low_ratio`, `high_ratio` log16, times the step; `busy_ratio` too, where it is known. Memory by
+ * (gpu, batch, precision), log16; `fit` u8, an index into `fits`. By (gpu, precision): `largest_batch` f32, and
+ * `reason` u8, an index into `reasons` where there is no answer.
+ *
+ * This interface was referenced by `ViewModel`'s JSON-Schema
+ * via the `definition` "GridView".
+ */
+export interface GridView {
+  batch_sizes: number[];
+  precisions: string[];
+  precision_labels: string[];
+  compiles: string[];
+  compile_labels: string[];
+  counts: number[];
+  own: number[];
+  step_ms: Packed;
+  low_ratio: Packed;
+  high_ratio: Packed;
+  busy_ratio?: Packed | null;
+  memory_gb?: Packed | null;
+  memory_high_gb?: Packed | null;
+  fit?: Packed | null;
+  fits?: string[];
+  largest_batch?: Packed | null;
+  reason?: Packed | null;
+  reasons?: string[];
+  notes?: string[];
+  gpus?: string[];
+}
+/**
+ * Numbers as base64 of little-endian bytes, row-major.
+ *
+ * `f32`: IEEE floats, nan is "not known". `u8`, `u16`: whole numbers, the largest is "not known". `log16`: unsigned
+ * 16-bit codes c; 0 is "not known", else exp(log_low + (c - 1) / 65534 x (log_high - log_low)).
+ *
+ * This interface was referenced by `ViewModel`'s JSON-Schema
+ * via the `definition` "Packed".
+ */
+export interface Packed {
+  kind: "f32" | "log16" | "u16" | "u8";
+  data: string;
+  log_low?: number;
+  log_high?: number;
+}
+/**
+ * The step's GPU time by module path; a node's time holds its children's. Columns, one entry a node.
+ *
+ * A parent stands before its children; node 0 is the whole step. `left` and `right` place it in [0, 1] by its time at
+ * the origin, else on the GPU shown first (`is_measured` says which). `times_ms`: log16, (gpus, nodes).
+ *
+ * This interface was referenced by `ViewModel`'s JSON-Schema
+ * via the `definition` "ModuleTree".
+ */
+export interface ModuleTree {
+  name: string[];
+  parent: Packed;
+  share: Packed;
+  left: Packed;
+  right: Packed;
+  is_measured: boolean;
+  times_ms: Packed;
+  here_ms?: Packed | null;
+  source?: string[];
+  note?: string;
+}
+/**
+ * Work of each operation group of the view, same order, and the roofs of each GPU row, same order.
+ *
+ * Intensity is flop / bytes; what is reached is flop / time. `classes` are kinds of arithmetic ("fp32", "bf16", ...).
+ *
+ * This interface was referenced by `ViewModel`'s JSON-Schema
+ * via the `definition` "RooflineView".
+ */
+export interface RooflineView {
+  gflop: Packed;
+  gbyte: Packed;
+  rate_class: Packed;
+  classes: string[];
+  tflop_per_s: Packed;
+  gb_per_s: Packed;
+  note?: string;
+}
+/**
+ * One step as stretches of time, neighbours merged until they are few enough. Packed columns, one entry a stretch.
+ *
+ * Times in ms from the start of the step. `filled`: percent of a stretch that is really taken.
+ *
+ * This interface was referenced by `ViewModel`'s JSON-Schema
+ * via the `definition` "TimelineView".
+ */
+export interface TimelineView {
+  step_ms: number;
+  start_ms: number;
+  end_ms: number;
+  lanes: TimelineLane[];
+  names: string[];
+  lane: Packed;
+  begin_ms: Packed;
+  length_ms: Packed;
+  name: Packed;
+  count: Packed;
+  filled: Packed;
+  is_measured: boolean;
+  on: string;
+  note?: string;
+}
+/**
+ * One lane: a thread of the host, waits for input, a stream of the GPU, idle stretches of the GPU.
+ *
+ * This interface was referenced by `ViewModel`'s JSON-Schema
+ * via the `definition` "TimelineLane".
+ */
+export interface TimelineLane {
+  key: "gpu" | "host" | "idle" | "input";
+  label: string;
+}
+/**
  * Everything shown of one prediction. `rows` is in order of step time; `shortlist` and `focus` name rows.
  *
  * This interface was referenced by `ViewModel`'s JSON-Schema
@@ -419,4 +573,12 @@ export interface ViewModel1 {
   memory?: MemoryView | null;
   blocked?: BlockedRow[];
   coverage?: CoverageShares | null;
+  accuracy?: string[];
+  batch_size?: number | null;
+  dataset_size?: number | null;
+  provenance?: Provenance | null;
+  grid?: GridView | null;
+  modules?: ModuleTree | null;
+  roofline?: RooflineView | null;
+  timeline?: TimelineView | null;
 }

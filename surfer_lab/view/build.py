@@ -5,8 +5,9 @@ Pure: no clock, no file, no print. Its hosts pass what only they know (the comma
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Final
 
 import numpy as np
@@ -18,28 +19,28 @@ from surfer_lab.planner.graph_memory import measured_above_start_bytes
 from surfer_lab.planner.memory import peak_of
 from surfer_lab.planner.operations import by_family, by_operation, by_phase
 from surfer_lab.planner.outcome import Outcome
+from surfer_lab.planner.pricing import Price
 from surfer_lab.planner.ranking import cheapest, equally_fast, fastest, shortlist
 from surfer_lab.trace.model import Trace, TraceOrigin
-from surfer_lab.units import NS_PER_S
-from surfer_lab.view.figures import cost_figure, partition_figure, parts_list, range_figure
+from surfer_lab.units import BYTES_PER_GB, NS_PER_MS, NS_PER_S
+from surfer_lab.view.detail_model import Provenance
+from surfer_lab.view.figures import figures_of, parts_list
+from surfer_lab.view.gpu_rows import GpuNumbers, PriceFacts, gpu_row
 from surfer_lab.view.model import (
     VIEW_SCHEMA_VERSION,
     Choice,
-    Figure,
-    GpuRow,
     Here,
     Role,
     Sentence,
     ViewModel,
 )
-from surfer_lab.view.money_words import hourly_quantity, money_quantity, price_text, prices_text
+from surfer_lab.view.money_words import money_quantity, price_text, prices_text
 from surfer_lab.view.operation_rows import group_rows, operation_rows
 from surfer_lab.view.sentences import (
     bound_words,
     device_name,
     how_measured,
     many_are_equal,
-    memory_words,
     plain_step_ns,
     sentences,
     title,
@@ -61,14 +62,10 @@ from surfer_lab.view.wording import (
     METHOD_WORDS,
     PART_WORDS,
     VERDICT_OF,
-    TimeUnit,
     bytes_quantity,
     duration_text,
     faster_quantity,
-    long_time_quantity,
-    methods_text,
     name_text,
-    rate_quantity,
     rounded,
     time_quantity,
     time_unit,
@@ -97,10 +94,12 @@ def view_of(
     command: str = "",
     version: str = "",
     what_ifs: WhatIfs = NO_WHAT_IFS,
+    spot_prices: Mapping[str, Price] = MappingProxyType({}),
+    provenance: Provenance | None = None,
 ) -> ViewModel:
     """The view of these outcomes (one a predicted GPU, same order). `focus` names the GPU that is shown first.
 
-    `what_ifs` are those of that GPU.
+    `what_ifs` are those of that GPU; `spot_prices`, by GPU, stand beside the outcomes' own.
     """
     outcomes = [_with_shown_name(outcome) for outcome in outcomes]
     order = np.argsort([outcome.step_ns for outcome in outcomes], kind="stable").tolist()
@@ -112,29 +111,38 @@ def view_of(
     coverage = coverage_of(prediction, focus_index)
     unit = time_unit([outcome.step_ns for outcome in chosen])
     here = _here(prediction)
-    here_ns = _here_ns(prediction)
     operations = by_operation(prediction, lead=focus_index)
     shows_busy = host_time_is_inflated(prediction.trace)
     batch_size = next((outcome.scenario.batch_size for outcome in outcomes), None)
+    dataset_size = next((outcome.scenario.dataset_size for outcome in outcomes), None)
+    rows = [
+        gpu_row(
+            _numbers(prediction, outcomes[index], index, what_ifs, spot_prices.get(outcomes[index].gpu.name)),
+            unit=unit,
+            batch_size=batch_size,
+            dataset_size=dataset_size,
+        )
+        for index in order
+    ]
+    choices = _choices(ordered, here, shows_busy=shows_busy)
+    shown = [outcome.gpu.name for outcome in chosen]
+    curve = curve_figure(what_ifs.curve) if what_ifs.curve is not None else None
     return ViewModel(
         schema_version=VIEW_SCHEMA_VERSION,
         name=name_text(name),
         title=title(prediction.trace, batch_size) + step_words(what_ifs),
         sentences=[*sentences(prediction, ordered, diagnosis, on=focused), *_what_if_sentences(what_ifs)],
         here=here,
-        choices=_choices(ordered, here, shows_busy=shows_busy),
-        rows=[_gpu_row(prediction, outcomes[index], index, unit, what_ifs) for index in order],
-        shortlist=[outcome.gpu.name for outcome in chosen],
+        choices=choices,
+        rows=rows,
+        shortlist=shown,
         shows_all=shows_all,
         focus=focused,
         shows_busy=shows_busy,
         operations=operation_rows(operations, order, focus_index),
         families=group_rows(by_family(prediction, lead=focus_index), focus_index),
         phases=group_rows(by_phase(prediction, lead=focus_index), focus_index),
-        figures=[
-            *_figures(prediction, ordered, chosen, here, here_ns, unit),
-            *([curve_figure(what_ifs.curve)] if what_ifs.curve is not None else []),
-        ],
+        figures=figures_of(rows, shown, here, choices, curve, unit),
         part_labels=list(PART_WORDS.values()),
         limit_labels=[LIMIT_WORDS[limit] for limit in Limit],
         method_labels=[METHOD_WORDS[method] for method in Method],
@@ -152,6 +160,9 @@ def view_of(
         else None,
         blocked=blocked_rows(what_ifs.blocked),
         coverage=coverage_view(coverage, focused) if coverage is not None else None,
+        batch_size=batch_size,
+        dataset_size=dataset_size,
+        provenance=provenance,
     )
 
 
@@ -193,10 +204,6 @@ def _diagnosis(prediction: PredictionSet, outcomes: Sequence[Outcome], focus_ind
         return diagnose(prediction, focus_index)
     origin_index = next((index for index, outcome in enumerate(outcomes) if outcome.is_origin), focus_index)
     return diagnose(prediction, origin_index, measured=True)
-
-
-def _here_ns(prediction: PredictionSet) -> float | None:
-    return float(prediction.measured.step_ns[0]) if prediction.measured is not None else None
 
 
 def _here(prediction: PredictionSet) -> Here | None:
@@ -261,78 +268,50 @@ def _choice(role: Role, label: str, outcome: Outcome, ordered: Sequence[Outcome]
     )
 
 
-def _gpu_row(
-    prediction: PredictionSet, outcome: Outcome, index: int, unit: TimeUnit, what_ifs: WhatIfs = NO_WHAT_IFS
-) -> GpuRow:
-    gpu, parts, scenario = outcome.gpu, outcome.parts, outcome.scenario
-    cell, epoch, price = outcome.cell, outcome.epoch, scenario.price
-    bound = bound_on(prediction, index)
-    batch = scenario.batch_size
-    return GpuRow(
+def _numbers(
+    prediction: PredictionSet, outcome: Outcome, index: int, what_ifs: WhatIfs, spot: Price | None
+) -> GpuNumbers:
+    gpu, parts, need, cell = outcome.gpu, outcome.parts, outcome.memory, outcome.cell
+    bound = bound_words(bound_on(prediction, index), host_is_inflated=host_time_is_inflated(prediction.trace))
+    needed = (need.likely_bytes, need.low_bytes, need.high_bytes) if need is not None else None
+    return GpuNumbers(
         gpu=gpu.name,
         vendor=gpu.vendor.value,
         architecture=gpu.architecture,
         release_year=gpu.release_year,
-        is_origin=outcome.is_origin,
-        memory=bytes_quantity(gpu.memory_bytes),
-        memory_note=memory_words(outcome.memory) if outcome.memory is not None else "",
-        needed=bytes_quantity(outcome.memory.likely_bytes, low=outcome.memory.low_bytes, high=outcome.memory.high_bytes)
-        if outcome.memory is not None
-        else None,
-        largest_batch=what_ifs.largest_batches.get(gpu.name),
+        memory_gb=rounded(gpu.memory_bytes / BYTES_PER_GB),
         verdict=VERDICT_OF[outcome.fit],
-        step=time_quantity(parts.step_ns, low_ns=parts.low_ns, high_ns=parts.high_ns, unit=unit),
-        busy=time_quantity(parts.gpu_busy_ns, unit=unit),
-        faster=faster_quantity(outcome.speedup),
-        samples_per_s=rate_quantity(
-            outcome.samples_per_s,
-            low=batch * NS_PER_S / parts.high_ns if parts.high_ns > 0 else None,
-            high=batch * NS_PER_S / parts.low_ns if parts.low_ns > 0 else None,
-        )
-        if batch is not None
-        else None,
-        usd_per_hour=hourly_quantity(price),
-        usd_per_1000_steps=money_quantity(
-            outcome.usd_per_1000_steps, low=outcome.usd_per_1000_steps_low, high=outcome.usd_per_1000_steps_high
-        ),
-        price_note=price_text(price) if price is not None else "no price known",
-        price_as_of=price.as_of if price is not None else "",
-        price_source=name_text(price.source, longest=120) if price is not None else "",
-        epoch=long_time_quantity(epoch.duration_ns) if epoch is not None else None,
-        usd_per_epoch=money_quantity(epoch.usd) if epoch is not None else None,
-        cell=long_time_quantity(cell.wall_ns, low_ns=cell.low_ns, high_ns=cell.high_ns) if cell is not None else None,
-        usd_per_cell=money_quantity(cell.usd) if cell is not None else None,
-        bound=bound_words(bound, host_is_inflated=host_time_is_inflated(prediction.trace)),
-        parts_ms=[part.value_ms for part in parts_list(parts)],
-        methods={METHOD_WORDS[method]: rounded(share, 4) for method, share in outcome.share_by_method.items()},
-        methods_text=methods_text(outcome.share_by_method),
+        step_ms=_ends((parts.step_ns, parts.low_ns, parts.high_ns), NS_PER_MS),
+        busy_ms=rounded(parts.gpu_busy_ns / NS_PER_MS),
+        parts_ms=tuple(part.value_ms for part in parts_list(parts)),
+        bound=bound,
+        method_share={METHOD_WORDS[method]: rounded(share, 4) for method, share in outcome.share_by_method.items()},
+        is_origin=outcome.is_origin,
+        faster=None if outcome.speedup is None else rounded(outcome.speedup),
+        price=_price_facts(outcome.scenario.price),
+        spot=_price_facts(spot) if spot is not None else None,
+        needed_gb=_ends(needed, BYTES_PER_GB) if needed is not None else None,
+        needed_is_measured=need is not None and need.is_measured,
+        largest_batch=what_ifs.largest_batches.get(gpu.name),
+        cell_s=_ends((cell.wall_ns, cell.low_ns, cell.high_ns), NS_PER_S) if cell is not None else None,
     )
 
 
-def _figures(
-    prediction: PredictionSet,
-    ordered: Sequence[Outcome],
-    chosen: Sequence[Outcome],
-    here: Here | None,
-    here_ns: float | None,
-    unit: TimeUnit,
-) -> list[Figure]:
-    bars = []
-    if prediction.measured is not None and here is not None:
-        bars.append((f"{here.device}, recorded", diagnose(prediction, 0, measured=True).parts))
-    named = [outcome for outcome in (fastest(ordered), cheapest(ordered)) if outcome is not None]
-    lead = "among equally fast" if many_are_equal(ordered) else "fastest"
-    roles = {outcome.gpu.name: role for outcome, role in zip(named, (lead, "cheapest"), strict=False)}
-    if len(named) > len(roles):
-        roles[named[0].gpu.name] = f"{lead} and cheapest"
-    bars += [
-        (f"{outcome.gpu.name}, {roles.pop(outcome.gpu.name)}", outcome.parts)
-        for outcome in named
-        if outcome.gpu.name in roles
-    ]
-    figures: list[Figure] = [partition_figure(bars), range_figure(chosen, here, here_ns, unit)]
-    cost = cost_figure(ordered, unit)
-    return [*figures, cost] if cost is not None else figures
+def _ends(values: tuple[float, float, float], unit: float) -> tuple[float, float, float]:
+    value, low, high = (rounded(one / unit) for one in values)
+    return value, low, high
+
+
+def _price_facts(price: Price | None) -> PriceFacts:
+    if price is None:
+        return PriceFacts(usd_per_hour=None, note="no price known")
+    return PriceFacts(
+        usd_per_hour=rounded(price.instance_usd_per_hour),
+        sold_by=price.instance_multiple,
+        note=price_text(price),
+        as_of=price.as_of,
+        source=name_text(price.source, longest=120),
+    )
 
 
 def _warnings(prediction: PredictionSet) -> list[str]:

@@ -11,6 +11,8 @@ from typing import Final
 
 from msgspec import Struct
 
+from surfer_lab.view.detail_model import GridView, ModuleTree, Provenance, RooflineView, TimelineView
+
 __all__ = [
     "VIEW_SCHEMA_VERSION", "AlternativeRow", "BlockedRow", "Choice", "CoverageShares", "CurveFigure", "CurvePoint",
     "Figure", "GpuRow", "GroupRow", "Here", "MemoryPartRow", "MemoryView", "OperationRow", "Part", "PartitionBar",
@@ -98,7 +100,7 @@ class GpuRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
     step: Quantity
     busy: Quantity
     faster: Quantity  # times as fast as recorded; worded with its direction
-    usd_per_hour: Quantity
+    usd_per_hour: Quantity  # what must be paid, for `sold_by` GPUs together
     usd_per_1000_steps: Quantity
     bound: str
     parts_ms: list[float]
@@ -109,9 +111,16 @@ class GpuRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
     needed: Quantity | None = None  # memory of the step there, with its range; None where not known
     largest_batch: int | None = None  # that fits there; 0: not one sample; None: not known
     samples_per_s: Quantity | None = None
+    needed_is_measured: bool = False
+    sold_by: int = 1  # rented out only this many at once
     price_note: str = ""
     price_as_of: str = ""
     price_source: str = ""
+    spot_usd_per_hour: Quantity | None = None  # interruptible; None: no offer
+    spot_sold_by: int = 1
+    spot_note: str = ""
+    spot_as_of: str = ""
+    spot_source: str = ""
     epoch: Quantity | None = None
     usd_per_epoch: Quantity | None = None
     cell: Quantity | None = None
@@ -126,11 +135,14 @@ class OperationRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     name: str
     phase: str
+    launches: float
     launches_text: str
     here: Quantity
     share: float  # of the GPU time here; on the first GPU, where nothing was measured
     share_text: str
     on_ms: list[float]
+    on_low_ms: list[float]
+    on_high_ms: list[float]
     on_text: list[str]
     on_range: list[str]
     on_share_text: list[str]
@@ -338,3 +350,11 @@ class ViewModel(Struct, frozen=True, kw_only=True, omit_defaults=True):
     memory: MemoryView | None = None
     blocked: list[BlockedRow] = []
     coverage: CoverageShares | None = None
+    accuracy: list[str] = []  # how such predictions did on measured cases
+    batch_size: int | None = None
+    dataset_size: int | None = None
+    provenance: Provenance | None = None
+    grid: GridView | None = None
+    modules: ModuleTree | None = None
+    roofline: RooflineView | None = None
+    timeline: TimelineView | None = None

@@ -8,7 +8,7 @@ from surfer_lab.planner.pricing import Price, PriceKind
 from surfer_lab.view.model import Quantity
 from surfer_lab.view.wording import UNKNOWN, rounded, significant
 
-__all__ = ["hourly_quantity", "money_quantity", "money_text", "price_text", "prices_text"]
+__all__ = ["hourly_text", "money_quantity", "money_text", "price_text", "prices_text"]
 
 
 def money_text(usd: float) -> str:
@@ -28,30 +28,30 @@ def money_text(usd: float) -> str:
     return f"${significant(usd)}"
 
 
-def money_quantity(usd: float | None, *, low: float | None = None, high: float | None = None) -> Quantity:
-    """An amount in USD with its range."""
+def money_quantity(
+    usd: float | None, *, low: float | None = None, high: float | None = None, text: str | None = None
+) -> Quantity:
+    """An amount in USD with its range; `text` words it otherwise."""
     if usd is None:
         return Quantity(text=UNKNOWN, unit="USD")
-    text = ""
+    span = ""
     if low is not None and high is not None and money_text(low) != money_text(high):
-        text = f"{money_text(low)} to {money_text(high).lstrip('$')}"
+        span = f"{money_text(low)} to {money_text(high).lstrip('$')}"
     return Quantity(
-        text=money_text(usd),
+        text=money_text(usd) if text is None else text,
         unit="USD",
         value=rounded(usd),
         low=None if low is None else rounded(low),
         high=None if high is None else rounded(high),
-        range_text=text,
+        range_text=span,
     )
 
 
-def hourly_quantity(price: Price | None) -> Quantity:
-    """What must be paid by the hour, USD: "$31.21 for 8" where GPUs are rented out only eight at once."""
-    if price is None:
-        return money_quantity(None)
-    usd = price.instance_usd_per_hour
-    several = f" for {price.instance_multiple}" if price.instance_multiple > 1 else ""
-    return Quantity(text=money_text(usd) + several, unit="USD", value=rounded(usd))
+def hourly_text(usd: float | None, sold_by: int) -> str:
+    """What must be paid by the hour: "$31.21 for 8" where GPUs are rented out only eight at once."""
+    if usd is None:
+        return UNKNOWN
+    return money_text(usd) + (f" for {sold_by}" if sold_by > 1 else "")
 
 
 def price_text(price: Price) -> str:

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from surfer_lab.view.detail_model import Packed
 
-__all__ = ["pack_floats", "pack_logs", "pack_whole", "unpack"]
+__all__ = ["pack_floats", "pack_logs", "pack_whole", "three_digits", "unpack"]
 
 F64 = NDArray[np.float64]
 
@@ -72,6 +72,13 @@ def unpack(packed: Packed) -> F64:
     numbers: F64 = np.exp(packed.log_low + (codes - 1) / _CODES * (packed.log_high - packed.log_low))
     numbers[codes == 0] = math.nan
     return numbers
+
+
+def three_digits(values: F64) -> F64:
+    """The numbers with three significant digits: what a log code keeps exactly, once it is rounded to them again."""
+    safe = np.where(values > 0, values, 1.0)
+    scale = 10.0 ** (2 - np.floor(np.log10(safe)))
+    return np.where(values > 0, np.rint(safe * scale) / scale, 0.0)
 
 
 def _text(values: NDArray[np.generic]) -> str:

@@ -19,6 +19,7 @@ from surfer_lab.planner.whole_cell import rest_of_cell_ns
 from surfer_lab.trace.model import Trace, TraceOrigin
 from surfer_lab.trace.tables import Phase, StepSource
 from surfer_lab.view.advice_words import advice_sentence
+from surfer_lab.view.gpu_rows import memory_words
 from surfer_lab.view.model import Role, Sentence
 from surfer_lab.view.money_words import money_text
 from surfer_lab.view.wording import (
@@ -36,7 +37,6 @@ __all__ = [
     "device_name",
     "how_measured",
     "many_are_equal",
-    "memory_words",
     "plain_step_ns",
     "sentences",
     "title",
@@ -231,12 +231,9 @@ def _cheapest(outcomes: Sequence[Outcome]) -> Sentence | None:
     return Sentence(role=Role.CHEAPEST, label="Cheapest", text=f"{text}, {_time_there(best)} a step.")
 
 
-def memory_words(need: MemoryNeed) -> str:
-    """What the step needs, its range and how it is known: "3.20 GB needed (3.00 to 3.60 GB, from its tensors)"."""
-    likely, low, high = (bytes_quantity(value).text for value in (need.likely_bytes, need.low_bytes, need.high_bytes))
-    how = "measured" if need.is_measured else "counted from its tensors"
-    span = f"{low.removesuffix(' GB')} to {high}, " if low != high else ""
-    return f"{likely} needed ({span}{how})"
+def _need_words(need: MemoryNeed) -> str:
+    needed = bytes_quantity(need.likely_bytes, low=need.low_bytes, high=need.high_bytes)
+    return memory_words(needed, is_measured=need.is_measured)
 
 
 def _memory(outcomes: Sequence[Outcome]) -> Sentence | None:
@@ -245,9 +242,9 @@ def _memory(outcomes: Sequence[Outcome]) -> Sentence | None:
         return None
     fitting = sum(outcome.fit is not Fit.DOES_NOT_FIT for outcome in outcomes)
     tight = sum(outcome.fit is Fit.TIGHT for outcome in outcomes)
-    text = f"{memory_words(need)}; fits on {fitting:,} of {len(outcomes):,} GPUs"
+    text = f"{_need_words(need)}; fits on {fitting:,} of {len(outcomes):,} GPUs"
     if not fitting:
-        text = f"{memory_words(need)}; fits on none of {len(outcomes):,} GPUs"
+        text = f"{_need_words(need)}; fits on none of {len(outcomes):,} GPUs"
     if tight:
         text += f", tight on {tight:,} of them"
     return Sentence(role=Role.MEMORY, label="Memory", text=text + ".")

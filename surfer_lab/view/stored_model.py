@@ -35,7 +35,6 @@ class PriceGround(Struct, frozen=True, kw_only=True, omit_defaults=True):
     note: str  # "median of 5 offers, $1.99 to 3.50, on demand, 2025-08"
     as_of: str = ""
     source: str = ""
-    is_own: bool = False
 
 
 class StoredRows(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -57,10 +56,11 @@ class StoredRows(Struct, frozen=True, kw_only=True, omit_defaults=True):
     busy_ms: Packed
     parts_ms: Packed  # (gpus, part_labels)
     bound: Packed
-    method_share: Packed  # log16, (gpus, method_labels); not known: none of it
+    method_share: Packed  # (gpus, method_labels), of the GPU time
     usd_per_hour: Packed  # what must be paid, for `sold_by` GPUs together
     sold_by: Packed
     price: Packed  # of the table `prices`
+    spot_sold_by: Packed | None = None
     origin: int = -1  # place of the GPU that was recorded on
     faster: Packed | None = None  # times as fast as recorded
     spot_usd_per_hour: Packed | None = None
@@ -68,6 +68,7 @@ class StoredRows(Struct, frozen=True, kw_only=True, omit_defaults=True):
     needed_gb: Packed | None = None
     needed_low_gb: Packed | None = None
     needed_high_gb: Packed | None = None
+    needed_is_measured: bool = False
     largest_batch: Packed | None = None
     cell_s: Packed | None = None  # the whole cell, there
     cell_low_s: Packed | None = None
@@ -120,7 +121,7 @@ class StoredAlternative(Struct, frozen=True, kw_only=True, omit_defaults=True):
 class StoredView(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Everything shown of one prediction. `shortlist` and `focus` are places among the rows.
 
-    `operation_ms`, `operation_low`, `operation_high`: log16, (rows, operations), the ends as ratios to the time;
+    `operation_ms`, `operation_low_ms`, `operation_high_ms`: log16, (rows, operations), 0 is "not known";
     `operation_kind`: u8, method x 16 + limit.
     """
 
@@ -147,8 +148,8 @@ class StoredView(Struct, frozen=True, kw_only=True, omit_defaults=True):
     method_labels: list[str]
     operations: list[StoredOperation]
     operation_ms: Packed
-    operation_low: Packed
-    operation_high: Packed
+    operation_low_ms: Packed
+    operation_high_ms: Packed
     operation_kind: Packed
     families: list[GroupRow]
     phases: list[GroupRow]

@@ -16,7 +16,7 @@ from surfer_lab.planner.coverage import Coverage
 from surfer_lab.planner.graph_memory import MemoryEstimate
 from surfer_lab.planner.sharding import ShardedNeed
 from surfer_lab.planner.what_ifs import Alternative, BatchCurve, BatchPoint, Blocked
-from surfer_lab.units import BYTES_PER_GB
+from surfer_lab.units import BYTES_PER_GB, NS_PER_MS, NS_PER_S
 from surfer_lab.view.model import (
     AlternativeRow,
     BlockedRow,
@@ -29,12 +29,14 @@ from surfer_lab.view.model import (
     Role,
     Sentence,
     TableTwin,
+    Verdict,
 )
 from surfer_lab.view.wording import (
     COMPILE_WORDS,
     PHASE_WORDS,
     PRECISION_WORDS,
     VERDICT_OF,
+    TimeUnit,
     bytes_quantity,
     faster_quantity,
     name_text,
@@ -46,8 +48,8 @@ from surfer_lab.view.wording import (
 )
 
 __all__ = [
-    "NO_WHAT_IFS", "WhatIfs", "alternative_rows", "batch_sentence", "blocked_rows", "coverage_view", "curve_figure",
-    "memory_view", "sharded_sentence", "step_words",
+    "NO_WHAT_IFS", "CurveNumbers", "WhatIfs", "alternative_rows", "batch_sentence", "blocked_rows", "coverage_view",
+    "curve_figure", "curve_figure_of", "memory_view", "sharded_sentence", "step_words",
 ]  # fmt: skip
 
 # the largest there are, the common 80 GB of data centres, and 48 GB of workstations
@@ -84,9 +86,19 @@ def step_words(what_ifs: WhatIfs) -> str:
     return "".join(f", {word}" for word in words)
 
 
+@dataclass(frozen=True, kw_only=True)
+class CurveNumbers:
+    """The step at one batch size, `step_ms` with its ends."""
+
+    batch_size: int
+    step_ms: tuple[float, float, float]
+    memory_gb: float | None
+    verdict: Verdict
+    mark: str
+
+
 def curve_figure(curve: BatchCurve) -> CurveFigure:
     """Throughput by batch size, with the knee and the largest batch that fits."""
-    unit = time_unit([point.step_ns for point in curve.points])
 
     def marks(point: BatchPoint) -> str:
         said = []
@@ -96,32 +108,41 @@ def curve_figure(curve: BatchCurve) -> CurveFigure:
             said.append("largest that fits")
         return ", ".join(said)
 
-    points = [
-        CurvePoint(
-            batch_size=point.batch_size,
-            step=time_quantity(point.step_ns, low_ns=point.low_ns, high_ns=point.high_ns, unit=unit),
-            samples_per_s=rate_quantity(
-                point.samples_per_s,
-                low=point.samples_per_s * point.step_ns / point.high_ns,
-                high=point.samples_per_s * point.step_ns / point.low_ns,
-            ),
-            memory=bytes_quantity(point.memory_bytes),
-            verdict=VERDICT_OF[point.fit],
-            mark=marks(point),
-        )
-        for point in curve.points
-    ]
+    return curve_figure_of(
+        curve.gpu.name,
+        [
+            CurveNumbers(
+                batch_size=point.batch_size,
+                step_ms=(
+                    rounded(point.step_ns / NS_PER_MS),
+                    rounded(point.low_ns / NS_PER_MS),
+                    rounded(point.high_ns / NS_PER_MS),
+                ),
+                memory_gb=None if point.memory_bytes is None else rounded(point.memory_bytes / BYTES_PER_GB),
+                verdict=VERDICT_OF[point.fit],
+                mark=marks(point),
+            )
+            for point in curve.points
+        ],
+        curve.largest_fitting,
+    )
+
+
+def curve_figure_of(gpu: str, numbers: Sequence[CurveNumbers], largest_fitting: int) -> CurveFigure:
+    """The figure of these points."""
+    unit = time_unit([point.step_ms[0] * NS_PER_MS for point in numbers])
+    points = [_curve_point(point, unit) for point in numbers]
     return CurveFigure(
-        title=f"Batch size on {curve.gpu.name}",
+        title=f"Batch size on {gpu}",
         description=(
-            f"Samples a second by batch size on {curve.gpu.name}; the knee is the smallest batch with nine tenths of "
+            f"Samples a second by batch size on {gpu}; the knee is the smallest batch with nine tenths of "
             "the best throughput shown."
         ),
-        gpu=curve.gpu.name,
+        gpu=gpu,
         x_label="batch size",
         y_label="samples/s",
         points=points,
-        largest_fitting=curve.largest_fitting,
+        largest_fitting=largest_fitting,
         table=TableTwin(
             columns=["Batch", "Step", "Range", "Samples/s", "Memory", "Fits", ""],
             rows=[
@@ -137,6 +158,19 @@ def curve_figure(curve: BatchCurve) -> CurveFigure:
                 for point in points
             ],
         ),
+    )
+
+
+def _curve_point(numbers: CurveNumbers, unit: TimeUnit) -> CurvePoint:
+    step_ns, low_ns, high_ns = (value * NS_PER_MS for value in numbers.step_ms)
+    samples_ns = numbers.batch_size * NS_PER_S
+    return CurvePoint(
+        batch_size=numbers.batch_size,
+        step=time_quantity(step_ns, low_ns=low_ns, high_ns=high_ns, unit=unit),
+        samples_per_s=rate_quantity(samples_ns / step_ns, low=samples_ns / high_ns, high=samples_ns / low_ns),
+        memory=bytes_quantity(None if numbers.memory_gb is None else numbers.memory_gb * BYTES_PER_GB),
+        verdict=numbers.verdict,
+        mark=numbers.mark,
     )
 
 

@@ -40,9 +40,11 @@ __all__ = [
     "percent_text",
     "rate_quantity",
     "rounded",
+    "share_words",
     "significant",
     "time_quantity",
     "time_unit",
+    "unit_named",
 ]  # fmt: skip
 
 UNKNOWN: Final = "–"
@@ -152,6 +154,11 @@ def time_unit(durations_ns: Iterable[float]) -> TimeUnit:
     return next((unit for unit in _UNITS if median < 1000 * unit.ns), _UNITS[-1])
 
 
+def unit_named(name: str) -> TimeUnit:
+    """The unit of that name, as quantities carry it: "µs", "ms", "s"."""
+    return next(unit for unit in _UNITS if unit.name == name)
+
+
 def duration_text(duration_ns: float) -> str:
     """A duration on its own, in the unit that suits it.
 
@@ -184,14 +191,14 @@ def time_quantity(
     if duration_ns is None or not math.isfinite(duration_ns):
         return Quantity(text=UNKNOWN, unit=(unit or MILLISECONDS).name)
     chosen = unit or time_unit([duration_ns])
-    value = duration_ns / chosen.ns
-    low, high = (None if bound is None else bound / chosen.ns for bound in (low_ns, high_ns))
+    value = rounded(duration_ns / chosen.ns)
+    low, high = (None if bound is None else rounded(bound / chosen.ns) for bound in (low_ns, high_ns))
     return Quantity(
         text=f"{significant(value)} {chosen.name}",
         unit=chosen.name,
-        value=rounded(value),
-        low=None if low is None else rounded(low),
-        high=None if high is None else rounded(high),
+        value=value,
+        low=low,
+        high=high,
         range_text=_range_text(low, high, chosen.name),
     )
 
@@ -240,14 +247,14 @@ def bytes_quantity(size_bytes: float | None, *, low: float | None = None, high: 
     """Memory in GB (10^9 bytes, as printed on cards), with its range."""
     if size_bytes is None or not math.isfinite(size_bytes):
         return Quantity(text=UNKNOWN, unit="GB")
-    value = size_bytes / BYTES_PER_GB
-    least, most = (None if bound is None else bound / BYTES_PER_GB for bound in (low, high))
+    value = rounded(size_bytes / BYTES_PER_GB)
+    least, most = (None if bound is None else rounded(bound / BYTES_PER_GB) for bound in (low, high))
     return Quantity(
         text=f"{_gigabytes(value)} GB",
         unit="GB",
-        value=rounded(value),
-        low=None if least is None else rounded(least),
-        high=None if most is None else rounded(most),
+        value=value,
+        low=least,
+        high=most,
         range_text=""
         if least is None or most is None or _gigabytes(least) == _gigabytes(most)
         else f"{_gigabytes(least)} to {_gigabytes(most)} GB",
@@ -289,10 +296,13 @@ def percent_text(fraction: float) -> str:
 
 def methods_text(shares: Mapping[Method, float]) -> str:
     """Shares of GPU time by method, largest first: "61 % wave scaling, 35 % roofline, 4 % not scaled"."""
+    return share_words({METHOD_WORDS[method]: share for method, share in shares.items()})
+
+
+def share_words(shares: Mapping[str, float]) -> str:
+    """Shares by label, largest first."""
     ordered = sorted(shares.items(), key=lambda item: -item[1])
-    return (
-        ", ".join(f"{percent_text(share)} {METHOD_WORDS[method]}" for method, share in ordered if share > 0) or UNKNOWN
-    )
+    return ", ".join(f"{percent_text(share)} {label}" for label, share in ordered if share > 0) or UNKNOWN
 
 
 def name_text(name: str, *, longest: int = 120) -> str:
