@@ -5,6 +5,8 @@ One pass over (gpus, items) arrays, in blocks of items that bound the memory. Wh
 | item | rule | method |
 |---|---|---|
 | measured, shapes known | wave scaling | WAVE |
+| measured, a product with shapes, another die | that or the learned ratio, blended with the absolute one | BLEND |
+| measured on an origin that is not trusted, shapes known | as not measured | ROOFLINE, LEARNED |
 | measured, only its name known | wave scaling; memory share by family, 1 only where memory is known to bound | NAMED |
 | measured, nothing known | wave scaling, half of it by bandwidth | FALLBACK |
 | not measured | roofline | ROOFLINE |
@@ -24,7 +26,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from surfer_lab.engine.blending import RATIO_FAMILIES, absolute_share, blended_ns, may_be_absolute
 from surfer_lab.engine.estimate import Limit, Method
+from surfer_lab.engine.learned.items import learned_ratio
 from surfer_lab.engine.learned_products import learned_products
 from surfer_lab.engine.literal_scaling import literal_gamma, scale_exact_waves, scale_many_waves
 from surfer_lab.engine.options import EngineOptions, ScalingMethod
@@ -47,7 +51,7 @@ from surfer_lab.hardware.gpu import Gpu, Vendor
 from surfer_lab.hardware.occupancy import wave_blocks
 from surfer_lab.units import NS_PER_S
 
-__all__ = ["ItemTimes", "item_times"]
+__all__ = ["ItemTimes", "absolute_at_origin", "item_times"]
 
 I8 = NDArray[np.int8]
 I64 = NDArray[np.int64]
@@ -73,29 +77,48 @@ class ItemTimes:
     high_ns: F64
     method: I8
     limited_by: I8
+    absolute_share: F64  # of the prediction without the origin's times in each; 1 without an origin
 
 
-def item_times(work: Work, origin: Gpu | None, gpus: Sequence[Gpu], options: EngineOptions) -> ItemTimes:
-    """Times of all items on all GPUs; `origin` is the GPU of the measured times, None for a capture without one."""
+def item_times(
+    work: Work, origin: Gpu | None, gpus: Sequence[Gpu], options: EngineOptions, *, is_trusted: bool = True
+) -> ItemTimes:
+    """Times of all items on all GPUs; `origin` is the GPU of the measured times, None for a capture without one.
+
+    `is_trusted`: whether the origin looks healthy (`origin_health`).
+    """
     shape = (len(gpus), len(work))
     times = ItemTimes(
         duration_ns=np.empty(shape), low_ns=np.empty(shape), high_ns=np.empty(shape),
         method=np.empty(shape, dtype=np.int8), limited_by=np.empty(shape, dtype=np.int8),
+        absolute_share=np.empty(shape),
     )  # fmt: skip
-    scaler = _Scaler(origin, gpus, options)
+    scaler = _Scaler(origin, gpus, options, is_trusted=is_trusted)
     for start in range(0, len(work), _BLOCK_ITEMS):
         rows = slice(start, start + _BLOCK_ITEMS)
         part = scaler.times(work.rows(rows))
-        for name in ("duration_ns", "low_ns", "high_ns", "method", "limited_by"):
+        for name in ("duration_ns", "low_ns", "high_ns", "method", "limited_by", "absolute_share"):
             getattr(times, name)[:, rows] = getattr(part, name)
     return times
+
+
+def absolute_at_origin(work: Work, origin: Gpu, options: EngineOptions) -> tuple[F64, B]:
+    """What is predicted for the origin itself without its times, ns, and whether a network says it; (items,) both."""
+    times, learned = np.empty(len(work)), np.empty(len(work), dtype=bool)
+    scaler = _Scaler(origin, [origin], options, is_trusted=True)
+    for start in range(0, len(work), _BLOCK_ITEMS):
+        rows = slice(start, start + _BLOCK_ITEMS)
+        times[rows], learned[rows] = scaler.absolute_at_origin(work.rows(rows))
+    return times, learned
 
 
 class _Scaler:
     """What holds for all blocks of one prediction."""
 
-    def __init__(self, origin: Gpu | None, gpus: Sequence[Gpu], options: EngineOptions) -> None:
+    def __init__(self, origin: Gpu | None, gpus: Sequence[Gpu], options: EngineOptions, *, is_trusted: bool) -> None:
         self.origin, self.gpus, self.options = origin, tuple(gpus), options
+        self.is_trusted = is_trusted
+        self.same_die = np.array([origin is not None and gpu.die == origin.die for gpu in gpus], dtype=bool)
         self.rates = rates_of(gpus)
         self.origin_rates = rates_of([origin]) if origin is not None else None
         self.flags = tf32_flags(origin, options)
@@ -105,14 +128,18 @@ class _Scaler:
 
     def times(self, work: Work) -> ItemTimes:
         classes = self._classes(work, self.rates)
+        method = self._methods(work)
         if self.origin is None or self.origin_rates is None:
             scaled, share, learned = self._not_measured(work, classes)
+            method[learned] = Method.LEARNED
+            absolute = np.ones(classes.shape)
         else:
-            learned = np.zeros(classes.shape, dtype=bool)
             scaled, share = self._measured(work, classes, self.origin, self.origin_rates)
+            absolute = np.zeros(classes.shape)
+            if self.options.method is ScalingMethod.SUSTAINED:
+                scaled, absolute = self._blended(work, classes, scaled, method)
         duration = scaled.duration_ns.copy()
-        method, limit = self._methods(work), _limits(scaled, duration)
-        method[learned] = Method.LEARNED
+        limit = _limits(scaled, duration)
         self._exceptions(work, duration, method, limit)
         typical = np.take_along_axis(self.rates.rate_is_typical, classes.astype(np.int64), axis=1)
         factor = range_factor(
@@ -120,8 +147,45 @@ class _Scaler:
             typical_bandwidth=self.rates.bandwidth_is_typical[:, None], memory_share=share,
         )  # fmt: skip
         return ItemTimes(
-            duration_ns=duration, low_ns=duration / factor, high_ns=duration * factor, method=method, limited_by=limit
-        )
+            duration_ns=duration, low_ns=duration / factor, high_ns=duration * factor, method=method, limited_by=limit,
+            absolute_share=np.where(self.is_origin[:, None], 0.0, absolute),
+        )  # fmt: skip
+
+    def absolute_at_origin(self, work: Work) -> tuple[F64, B]:
+        """As the function of that name, of some items."""
+        if self.origin_rates is None:
+            return np.zeros(len(work)), np.zeros(len(work), dtype=bool)
+        scaled, _, learned = self._not_measured(work, self._class_at_origin(work, self.origin_rates))
+        return scaled.duration_ns[0], learned[0]
+
+    def _blended(self, work: Work, classes: I8, scaled: Scaled, method: I8) -> tuple[Scaled, F64]:
+        """The times from the origin's, blended with those without it, and these' share; names the method in place."""
+        share = np.zeros(classes.shape)
+        rows = np.flatnonzero(may_be_absolute(work, is_trusted=self.is_trusted))
+        if not len(rows) or (self.is_trusted and self.same_die.all()):
+            return scaled, share
+        some, own_classes = work.rows(rows), classes[:, rows]
+        absolute, _, learned = self._not_measured(some, own_classes)
+        own_share = absolute_share(learned, self.same_die, some.arithmetic, is_trusted=self.is_trusted)
+        before = scaled.duration_ns
+        of_origin = self._by_learned_ratio(some, own_classes, before[:, rows])
+        times = before.copy()
+        times[:, rows] = blended_ns(of_origin, absolute.duration_ns, own_share)
+        share[:, rows] = own_share
+        alone = np.where(learned, np.int8(Method.LEARNED), np.int8(Method.ROOFLINE))
+        partly = np.where(own_share > 0.0, np.int8(Method.BLEND), method[:, rows])
+        method[:, rows] = np.where(own_share >= 1.0, alone, partly)
+        return scaled.stretched(np.divide(times, before, out=np.ones_like(times), where=before > 0)), share
+
+    def _by_learned_ratio(self, work: Work, classes: I8, waves_ns: F64) -> F64:
+        """Wave scaling's times, and the measured ones times the learned ratio where that did better."""
+        chosen = np.array([one in RATIO_FAMILIES for one in work.family], dtype=bool)[work.family_code]
+        if self.origin is None or self.origin_rates is None or not chosen.any():
+            return waves_ns
+        at_origin = self._class_at_origin(work, self.origin_rates)[0]
+        both, ratio = learned_ratio(work, classes, self.gpus, self.origin, at_origin, self.options)
+        floor = np.minimum(work.measured_ns, KERNEL_FLOOR_NS)
+        return np.where(both & chosen & ~self.same_die[:, None], floor + (work.measured_ns - floor) * ratio, waves_ns)
 
     def _classes(self, work: Work, rates: GpuRates) -> I8:
         flags = self.flags

@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 from surfer_lab.engine.assumptions import assumptions_of
 from surfer_lab.engine.estimate import Method, PredictionSet, StepTimes
 from surfer_lab.engine.host_launches import MODELLED_HOST_FACTOR
-from surfer_lab.engine.item_times import ItemTimes, item_times
+from surfer_lab.engine.item_times import ItemTimes, absolute_at_origin, item_times
 from surfer_lab.engine.modelled_timeline import modelled_timeline
 from surfer_lab.engine.one_stream_step import is_one_stream_step, parts_of_rows
 from surfer_lab.engine.options import EngineOptions, ScalingMethod, scaling_method
+from surfer_lab.engine.origin_health import OriginHealth, host_bound_warning, origin_health
 from surfer_lab.engine.recorded_timeline import recorded_timeline
 from surfer_lab.engine.replay import replay
 from surfer_lab.engine.step_times import PARTS, Windows, parts_of_median_step, step_durations, windows_of
@@ -71,12 +72,16 @@ def predict(
     trace, options, told = asked(trace, options)
     as_run = options_as_run(options)
     work = work_of(trace)
-    times = item_times(work, origin if measured else None, gpus, as_run)
+    timeline = recorded_timeline(trace) if measured else modelled_timeline(trace, work.items, options.compile)
+    anchor = _anchor(trace, work, timeline)
+    health = _health(work, origin, anchor, as_run) if measured and origin is not None else OriginHealth()
+    times = item_times(work, origin if measured else None, gpus, as_run, is_trusted=health.is_trusted)
+    absolute = _shares_of_absolute(work, times, anchor.windows) if health.step_is_trusted else np.ones(len(gpus))
     if origin is not None and measured:
         times = measured_what_if(times, trace, work, origin, gpus, options)
         options = host_options(trace, work, options)
-    timeline = recorded_timeline(trace) if measured else modelled_timeline(trace, work.items, options.compile)
-    steps, own, warnings = _step_times(trace, work, times, timeline, options)
+        absolute[[gpu == origin for gpu in gpus]] = 0.0  # its step is the measured one, trusted or not
+    steps, own, warnings = _step_times(trace, work, times, timeline, anchor, absolute, options)
     return PredictionSet(
         trace=trace,
         origin=origin if measured else None,
@@ -90,7 +95,7 @@ def predict(
         steps=steps,
         measured=own,
         assumptions=(*told, *assumptions_of(trace, work, origin if measured else None, gpus, as_run)),
-        warnings=(*warnings, *refused),
+        warnings=(*health.told, *warnings, *refused),
     )
 
 
@@ -105,29 +110,76 @@ class _Replayed:
     own_step_ns: float  # its median, as replayed
 
 
-def _step_times(
-    trace: Trace, work: Work, times: ItemTimes, timeline: Timeline, options: EngineOptions
-) -> tuple[StepTimes, StepTimes | None, tuple[str, ...]]:
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Anchor:
+    """What ties replayed times to measured ones. `unprofiled_ns` and `replayed_ns`: 0 where not known."""
+
+    windows: Windows
+    recorded_ns: F64  # (items,)
+    host_scale: float
+    unprofiled_ns: float
+    replayed_ns: float  # the origin's own step with that host, worked out where the unprofiled one is known
+
+
+def _anchor(trace: Trace, work: Work, timeline: Timeline) -> _Anchor:
     measured = trace.origin is TraceOrigin.PROFILER
     complete = trace.steps.complete if len(trace.steps) else np.ones(1, dtype=bool)
     windows = windows_of(timeline.marks, complete)
     recorded_ns = work.measured_ns if measured else np.zeros(len(work))
-    unprofiled_ns = trace.cell.unprofiled_step_ns if measured and trace.cell is not None else None
-    scale = _host_scale(timeline, recorded_ns, windows, float(unprofiled_ns)) if unprofiled_ns else 1.0
+    cell = trace.cell if measured else None
+    unprofiled_ns = float(cell.unprofiled_step_ns or 0) if cell is not None else 0.0
+    if not unprofiled_ns:
+        return _Anchor(windows=windows, recorded_ns=recorded_ns, host_scale=1.0, unprofiled_ns=0.0, replayed_ns=0.0)
+    scale = _host_scale(timeline, recorded_ns, windows, unprofiled_ns)
+    run = replay(timeline, recorded_ns, recorded_ns[:, None], host_scale=np.array([scale]))
+    return _Anchor(
+        windows=windows, recorded_ns=recorded_ns, host_scale=scale, unprofiled_ns=unprofiled_ns,
+        replayed_ns=float(np.median(step_durations(run, windows)[:, 1])),
+    )  # fmt: skip
+
+
+def _health(work: Work, origin: Gpu, anchor: _Anchor, options: EngineOptions) -> OriginHealth:
+    if options.method is not ScalingMethod.SUSTAINED:
+        return OriginHealth()  # the literal forms are baselines: they take the origin as it is
+    absolute_ns, learned = absolute_at_origin(work, origin, options)
+    return origin_health(
+        work, origin, absolute_ns, learned, replayed_ns=anchor.replayed_ns, unprofiled_ns=anchor.unprofiled_ns
+    )
+
+
+def _shares_of_absolute(work: Work, times: ItemTimes, windows: Windows) -> F64:
+    """How much of a step's time is predicted without the origin, (gpus,): the mean of items' shares by their time."""
+    counted = _counted(work, windows)
+    time, share = times.duration_ns[:, counted], times.absolute_share[:, counted]
+    total = time.sum(axis=1)
+    mean: F64 = np.divide((time * share).sum(axis=1), total, out=np.zeros(len(total)), where=total > 0)
+    return mean
+
+
+def _step_times(
+    trace: Trace, work: Work, times: ItemTimes, timeline: Timeline, anchor: _Anchor, absolute: F64,
+    options: EngineOptions,
+) -> tuple[StepTimes, StepTimes | None, tuple[str, ...]]:  # fmt: skip
+    """`absolute` (gpus,): the share of each step that is predicted without the origin, and so keeps its own scale."""
+    measured = trace.origin is TraceOrigin.PROFILER
     at_once = max(1, _REPLAY_CELLS // (3 * max(1, len(work))))
     chunks = [slice(first, first + at_once) for first in range(0, len(times.duration_ns), at_once)] or [slice(0, 0)]
     host_range = _host_range(trace)
     done = [
-        _replayed(timeline, work, times, windows, recorded_ns, scale, host_range, options, chunk) for chunk in chunks
+        _replayed(
+            timeline, work, times, anchor.windows, anchor.recorded_ns, anchor.host_scale, host_range, options, chunk
+        )
+        for chunk in chunks
     ]
-    target = float(unprofiled_ns or trace.step_ns)
+    target = float(anchor.unprofiled_ns or trace.step_ns)
     replayed = done[0].own_step_ns
     ratio = target / replayed if measured and target > 0 and replayed > 0 else 1.0
+    scale = ratio ** (1.0 - absolute) if measured else np.ones(len(absolute))
     steps = _as_step_times(
-        np.concatenate([one.parts for one in done], axis=1) * ratio,
-        np.concatenate([one.low_ns for one in done]) * ratio,
-        np.concatenate([one.high_ns for one in done]) * ratio,
-        _shares(work, times, windows),
+        np.concatenate([one.parts for one in done], axis=1) * scale,
+        np.concatenate([one.low_ns for one in done]) * scale,
+        np.concatenate([one.high_ns for one in done]) * scale,
+        _shares(work, times, anchor.windows),
     )
     if not measured:
         return steps, None, ()
@@ -135,7 +187,9 @@ def _step_times(
     shares = np.zeros((1, len(Method)))
     shares[0, Method.MEASURED] = 1.0
     own_step = own.sum(axis=0)
-    return steps, _as_step_times(own, own_step, own_step, shares), _warnings(timeline, replayed, target)
+    told = _warnings(timeline, replayed, target)
+    waited = host_bound_warning(float(own[0, 0]), float(own_step[0]))
+    return steps, _as_step_times(own, own_step, own_step, shares), (*told, *([waited] if waited else []))
 
 
 def _replayed(
@@ -207,9 +261,7 @@ def _host_range(trace: Trace) -> tuple[float, float]:
 
 def _shares(work: Work, times: ItemTimes, windows: Windows) -> F64:
     """Share of the GPU time of the steps used, by method, (gpus, methods); a step without GPU work is the host's."""
-    counted = np.isin(work.items.step, windows.step)
-    if not counted.any():
-        counted = np.ones(len(work), dtype=bool)
+    counted = _counted(work, windows)
     shares = np.zeros((len(times.duration_ns), len(Method)))
     for row, (method, duration) in enumerate(zip(times.method, times.duration_ns, strict=True)):
         shares[row] = np.bincount(method[counted], weights=duration[counted], minlength=len(Method))
@@ -217,6 +269,12 @@ def _shares(work: Work, times: ItemTimes, windows: Windows) -> F64:
     shares[total[:, 0] <= 0, Method.HOST] = 1.0
     normal: F64 = shares / np.where(total > 0, total, 1.0)
     return normal
+
+
+def _counted(work: Work, windows: Windows) -> NDArray[np.bool_]:
+    """Items of the steps used, (items,); all where none is in a step."""
+    counted: NDArray[np.bool_] = np.isin(work.items.step, windows.step)
+    return counted if counted.any() else np.ones(len(work), dtype=bool)
 
 
 def _host_scale(timeline: Timeline, recorded_ns: F64, windows: Windows, target_ns: float) -> float:

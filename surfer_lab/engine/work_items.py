@@ -65,11 +65,11 @@ class Work:
     memory_fraction: F64
     blocks: F64
     threads: F64  # of the grid
+    amd_bytes: F64  # factor on the bytes where AMD's library does it
     read_bytes: F64  # nan: unknown
     memory_format: I8  # MemoryFormat of the op
     first_extent: I64  # of the first dimension of the op's first tensor: a convolution's images; 0: unknown
     flop_fraction: F64  # of the FLOPs, what the cheapest usual algorithm does
-    amd_bytes: F64  # factor on the bytes where AMD's library does it
     gemm: I64  # (items, 4): batch, m, n, k of a product; zeros: none, or not known
     block_threads: I64
     regs_per_thread: I64
@@ -85,7 +85,7 @@ class Work:
     def __len__(self) -> int:
         return len(self.measured_ns)
 
-    def rows(self, rows: slice) -> Work:
+    def rows(self, rows: slice | I64) -> Work:
         """Some of the items; names and families stay whole."""
         items = {field.name: _some(getattr(self.items, field.name), rows) for field in fields(self.items)}
         columns = {
@@ -96,7 +96,7 @@ class Work:
         return replace(self, items=replace(self.items, **items), **columns)
 
 
-def _some(column: Any, rows: slice) -> Any:
+def _some(column: Any, rows: slice | I64) -> Any:
     return Interned(column.codes[rows], column.values) if isinstance(column, Interned) else column[rows]
 
 
@@ -160,11 +160,11 @@ def _work(trace: Trace, lowered: Lowered, measured_ns: F64) -> Work:
         memory_fraction=of_family([one.memory for one in table], _UNKNOWN_UTILISATION.memory),
         blocks=blocks,
         threads=blocks * block_threads,
+        amd_bytes=lowered.amd_bytes,
         read_bytes=lowered.read_bytes,
         memory_format=_memory_formats(trace, lowered),
         first_extent=_first_extents(trace, lowered),
         flop_fraction=lowered.flop_fraction,
-        amd_bytes=lowered.amd_bytes,
         gemm=lowered.gemm,
         block_threads=block_threads,
         regs_per_thread=recorded(kernels.regs_per_thread, -1),

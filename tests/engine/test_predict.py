@@ -213,7 +213,7 @@ def products() -> HandMade:
     convolution = made.op("aten::cudnn_convolution", ((32, 256, 28, 28), (256, 256, 3, 3)))
     product = made.op("aten::mm", ((4096, 4096), (4096, 4096)))
     made.launch(0, 15_000, op=convolution, name="cudnn_infer_volta_scudnn_128x64_relu_interior_nn_v1")
-    made.launch(10, 20_000, op=product, name=SGEMM)
+    made.launch(10, 15_000, op=product, name=SGEMM)
     made.step(0, 40_000)
     return made
 
@@ -222,7 +222,7 @@ def test_convolutions_use_tf32_where_it_is_and_matrix_products_do_not() -> None:
     said = predict(products().trace(), [MATRIX], origin=ORIGIN)
     convolution, product = said.duration_ns[0]
     assert convolution < 0.4 * 15_000_000
-    assert product == pytest.approx(20_000_000, rel=0.001)
+    assert product == pytest.approx(15_000_000, rel=0.001)
     assert any("convolutions use TF32" in sentence for sentence in said.assumptions)
     assert any("matrix products do not use TF32" in sentence for sentence in said.assumptions)
 
@@ -231,13 +231,13 @@ def test_the_tf32_flags_can_be_told() -> None:
     as_told = EngineOptions(convolution_tf32=False, matmul_tf32=True)
     convolution, product = predict(products().trace(), [MATRIX], origin=ORIGIN, options=as_told).duration_ns[0]
     assert convolution == pytest.approx(15_000_000, rel=0.001)
-    assert product == pytest.approx(2_000 + 19_998_000 * (0.0073 + 0.9927 / 10), rel=0.01)
+    assert product == pytest.approx(2_000 + 14_998_000 * (0.0073 + 0.9927 / 10), rel=0.01)
 
 
 def test_where_the_origin_has_tf32_what_ran_decides() -> None:
     other = gpu("other", bandwidth=1e12, rates={RateClass.TF32: 2e14})
     said = predict(products().trace(), [other], origin=MATRIX)
-    assert said.duration_ns[0] == pytest.approx([15_000_000, 20_000_000], rel=0.001)
+    assert said.duration_ns[0] == pytest.approx([15_000_000, 15_000_000], rel=0.001)
     assert "float32 work uses TF32 where the recording did" in said.assumptions
 
 
@@ -251,22 +251,22 @@ def test_a_range_is_wider_where_a_rate_is_only_typical() -> None:
 
 def test_a_dtype_without_units_runs_on_those_that_emulate_it() -> None:
     made = HandMade()
-    made.launch(0, 20_000, op=made.op("aten::mm", ((4096, 4096), (4096, 4096)), "bfloat16"), name="ampere_bf16_gemm")
+    made.launch(0, 700, op=made.op("aten::mm", ((4096, 4096), (4096, 4096)), "bfloat16"), name="ampere_bf16_gemm")
     made.step(0, 40_000)
     old = gpu("old", rates={RateClass.FP16: 2e14})
-    assert predict(made.trace(), [old], origin=MATRIX).duration_ns[0, 0] > 10 * 20_000_000
+    assert predict(made.trace(), [old], origin=MATRIX).duration_ns[0, 0] > 10 * 700_000
 
 
 def test_the_published_method_can_be_chosen_and_ignores_lanes() -> None:
     lanes = gpu("lanes", rate=4e13)
     trace = products().trace()
     assert predict(trace, [lanes], origin=ORIGIN, method="literal").duration_ns[0, 1] == pytest.approx(
-        20_000_000, rel=0.01
+        15_000_000, rel=0.01
     )
     assert predict(trace, [lanes], origin=ORIGIN).duration_ns[0, 1] < 6_000_000
     assert (
         predict(trace, [lanes], origin=ORIGIN, method=ScalingMethod.LITERAL_MANY_WAVES).duration_ns[0, 1]
-        == pytest.approx(20_000_000, rel=0.01)
+        == pytest.approx(15_000_000, rel=0.01)
     )  # fmt: skip
 
 

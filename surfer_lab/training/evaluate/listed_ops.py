@@ -1,15 +1,22 @@
-"""How does a list of operations with shapes become a trace that the engine predicts? As a capture: nothing ran."""
+"""How does a list of operations with shapes become a trace that the engine predicts?
+
+As a capture, in which nothing ran, or as a recording: each operation one kernel of its measured time, launched ahead
+and waited for at the end, beside the step that was measured without the timing of operations.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
 
 import numpy as np
 
 from surfer_lab.trace.columns import Interned
-from surfer_lab.trace.model import Trace, TraceOrigin
+from surfer_lab.trace.model import CellRecord, RecordedDevice, Trace, TraceOrigin
 from surfer_lab.trace.tables import (
     ArgShapes,
+    HostCallKind,
     HostCallTable,
     KernelTable,
     MemoryTable,
@@ -20,9 +27,10 @@ from surfer_lab.trace.tables import (
     TensorTable,
 )
 
-__all__ = ["captured"]
+__all__ = ["captured", "recorded"]
 
-_OP_NS = 10_000  # host time of an operation; no GPU time depends on it
+_OP_NS: Final = 10_000  # host time of an operation; no GPU time depends on it
+_LAUNCH_NS: Final = 100  # launched ahead: the host is never what is waited for
 
 
 def captured(ops: Sequence[tuple[str, ArgShapes]], dtype: str = "float32") -> Trace:
@@ -81,4 +89,55 @@ def captured(ops: Sequence[tuple[str, ArgShapes]], dtype: str = "float32") -> Tr
             freed_after=none_32,
         ),
         wall_ns=count * _OP_NS,
+    )  # fmt: skip
+
+
+def recorded(ops: Sequence[tuple[str, ArgShapes]], kernel_ns: Sequence[float], step_ns: float) -> Trace:
+    """One step on a GPU: operations with their measured times, and the step as it took without timing each."""
+    base, count = captured(ops), len(ops)
+    durations = np.maximum(1, np.round(np.asarray(kernel_ns, dtype=np.float64))).astype(np.int64)
+    row = np.arange(count, dtype=np.int32)
+    launch = row.astype(np.int64) * _LAUNCH_NS
+    start = launch[:1].sum() + _OP_NS + np.concatenate([[0], np.cumsum(durations)[:-1]]).astype(np.int64)
+    end = int(start[-1] + durations[-1]) + _OP_NS if count else _OP_NS
+    calls = count + 1
+    waiting_from = count * _LAUNCH_NS
+    return replace(
+        base,
+        origin=TraceOrigin.PROFILER,
+        device=RecordedDevice(name=None),
+        ops=replace(base.ops, start_ns=launch, duration_ns=np.full(count, _LAUNCH_NS, np.int64)),
+        host_calls=HostCallTable(
+            name=Interned.of(["cudaLaunchKernel"] * count + ["cudaDeviceSynchronize"]),
+            kind=np.array([HostCallKind.LAUNCH] * count + [HostCallKind.SYNCHRONIZE], np.int8),
+            start_ns=np.append(launch, waiting_from),
+            duration_ns=np.append(np.full(count, _LAUNCH_NS, np.int64), end - waiting_from),
+            thread=np.zeros(calls, np.int32),
+            op=np.append(row, np.int32(-1)),
+            stream=np.append(np.full(count, 7, np.int64), -1),
+            waits_for=np.full(calls, -1, np.int32),
+        ),
+        kernels=KernelTable(
+            name=Interned.of([""] * count),
+            kind=np.zeros(count, np.int8),
+            start_ns=start,
+            duration_ns=durations,
+            device=np.zeros(count, np.int16),
+            stream=np.full(count, 7, np.int64),
+            grid=np.zeros((count, 3), np.int32),
+            block=np.zeros((count, 3), np.int32),
+            regs_per_thread=np.full(count, -1, np.int32),
+            smem_bytes=np.full(count, -1, np.int64),
+            op=row,
+            host_call=row,
+            size_bytes=np.full(count, -1, np.int64),
+            group_size=np.full(count, -1, np.int32),
+            collective=Interned.absent(count),
+        ),
+        steps=StepTable(
+            number=np.zeros(1, np.int64), start_ns=np.zeros(1, np.int64), end_ns=np.array([end], np.int64),
+            complete=np.ones(1, bool),
+        ),
+        wall_ns=end,
+        cell=CellRecord(wall_ns=end, step_count=1, profiled_step_count=1, unprofiled_step_ns=round(step_ns)),
     )  # fmt: skip
