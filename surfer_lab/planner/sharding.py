@@ -25,7 +25,7 @@ from surfer_lab.planner.device_overhead import context_on, usable_bytes
 from surfer_lab.trace.model import Trace
 from surfer_lab.trace.tables import Phase, TensorRole, TensorTable
 
-__all__ = ["ShardedNeed", "sharded_needs"]
+__all__ = ["ShardedNeed", "block_path", "sharded_bytes", "sharded_needs"]
 
 I64 = NDArray[np.int64]
 
@@ -57,6 +57,13 @@ def sharded_needs(trace: Trace, gpus: Sequence[Gpu]) -> list[ShardedNeed | None]
     as_it_is = _Demand(trace, blocks)
     recomputing = _Demand(trace, blocks, recomputes=True)
     return [as_it_is.on(gpu) or recomputing.on(gpu) for gpu in gpus]
+
+
+def sharded_bytes(trace: Trace, gpu: Gpu, gpu_count: int, *, recomputes: bool = False) -> int | None:
+    """Bytes on each of so many, with what a card's driver takes; None where nothing is known of tensors."""
+    if not len(trace.tensors):
+        return None
+    return _Demand(trace, _Blocks.of(trace), recomputes=recomputes).each(gpu_count) + context_on(gpu).bytes.likely
 
 
 class _Demand:
@@ -106,7 +113,8 @@ class _Blocks:
         tensors, uses, ops = trace.tensors, trace.uses, trace.ops
         number: dict[str, int] = {}
         block_of_path = {
-            path: number.setdefault(part, len(number)) if (part := _block(path)) else -1 for path in ops.module.values
+            path: number.setdefault(part, len(number)) if (part := block_path(path)) else -1
+            for path in ops.module.values
         }
         block = ops.module.map(block_of_path.__getitem__, absent=-1, dtype=np.int64)
         sizes, count = tensors.size_bytes, len(number)
@@ -138,7 +146,7 @@ def _live(tensors: TensorTable, chosen: NDArray[np.bool_], op_count: int) -> I64
     return live
 
 
-def _block(path: str | None) -> str:
+def block_path(path: str | None) -> str:
     """The numbered part that a path lies in, "layers.12" of "layers.12.attention.query"; "" outside such parts."""
     parts = (path or "").split(".")
     number = next((place for place, part in enumerate(parts) if part.isdigit()), None)
