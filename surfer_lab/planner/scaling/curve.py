@@ -348,7 +348,7 @@ def _degree(strategy: Strategy, machine: Machine, count: int, profile: StepProfi
 
 
 def _micro_batches(batch: float, own: int | None, stages: int, chunks: int) -> int:
-    """Four a stage, or as many as the batch divides into; a multiple of the stages if interleaved; one without stages."""
+    """Four a stage, or as many as the batch divides into; a multiple of the stages if interleaved."""
     if stages == 1:
         return 1
     samples = round(batch * (own or 1))

@@ -96,7 +96,7 @@ class Schedule:
 
 
 def simulate(pieces: Sequence[Piece], *, contention: float = 0.0) -> Schedule:
-    """Run the pieces; contention (0 to below 1) needs pieces of one rank. PredictionError: one waits for a later one."""
+    """Run the pieces; contention (0 to below 1) needs pieces of one rank. PredictionError: one waits for a later."""
     for number, piece in enumerate(pieces):
         if any(not 0 <= one < number for one in piece.after):
             raise PredictionError(f"{piece.name} waits for what comes after it", remedy="list pieces in launch order")
