@@ -32,7 +32,7 @@ from surfer_lab.engine.learned.items import learned_ratio
 from surfer_lab.engine.learned_products import learned_products
 from surfer_lab.engine.literal_scaling import literal_gamma, scale_exact_waves, scale_many_waves
 from surfer_lab.engine.options import EngineOptions, ScalingMethod
-from surfer_lab.engine.ranges import range_factor
+from surfer_lab.engine.ranges import CONVOLUTIONS, Kind, Spreads, is_slot_powered, spreads
 from surfer_lab.engine.rates import (
     CLASS_INDEX,
     GpuRates,
@@ -75,6 +75,7 @@ class ItemTimes:
     duration_ns: F64
     low_ns: F64
     high_ns: F64
+    step_factor: F64  # of an item in a step, whose items err together: less than of one alone
     method: I8
     limited_by: I8
     absolute_share: F64  # of the prediction without the origin's times in each; 1 without an origin
@@ -91,13 +92,14 @@ def item_times(
     times = ItemTimes(
         duration_ns=np.empty(shape), low_ns=np.empty(shape), high_ns=np.empty(shape),
         method=np.empty(shape, dtype=np.int8), limited_by=np.empty(shape, dtype=np.int8),
-        absolute_share=np.empty(shape),
+        step_factor=np.empty(shape), absolute_share=np.empty(shape),
     )  # fmt: skip
     scaler = _Scaler(origin, gpus, options, is_trusted=is_trusted)
+    scaler.step_on_units = scaler.uses_matrix_units(work)
     for start in range(0, len(work), _BLOCK_ITEMS):
         rows = slice(start, start + _BLOCK_ITEMS)
         part = scaler.times(work.rows(rows))
-        for name in ("duration_ns", "low_ns", "high_ns", "method", "limited_by", "absolute_share"):
+        for name in ("duration_ns", "low_ns", "high_ns", "step_factor", "method", "limited_by", "absolute_share"):
             getattr(times, name)[:, rows] = getattr(part, name)
     return times
 
@@ -124,6 +126,8 @@ class _Scaler:
         self.flags = tf32_flags(origin, options)
         self.is_amd = np.array([gpu.vendor is Vendor.AMD for gpu in gpus], dtype=bool)
         self.is_origin = np.array([gpu == origin for gpu in gpus], dtype=bool)
+        self.slot_powered = np.array([is_slot_powered(gpu) for gpu in gpus], dtype=bool)
+        self.step_on_units = np.zeros(len(self.gpus), dtype=bool)  # of the whole step, whose blocks come one by one
         self.link_ratio = np.array([_link_ratio(origin, gpu) for gpu in gpus], dtype=np.float64)
 
     def times(self, work: Work) -> ItemTimes:
@@ -136,20 +140,39 @@ class _Scaler:
         else:
             scaled, share = self._measured(work, classes, self.origin, self.origin_rates)
             absolute = np.zeros(classes.shape)
-            if self.options.method is ScalingMethod.SUSTAINED:
+            if self.options.blended and self.options.method is ScalingMethod.SUSTAINED:
                 scaled, absolute = self._blended(work, classes, scaled, method)
         duration = scaled.duration_ns.copy()
         limit = _limits(scaled, duration)
         self._exceptions(work, duration, method, limit)
-        typical = np.take_along_axis(self.rates.rate_is_typical, classes.astype(np.int64), axis=1)
-        factor = range_factor(
-            method, work.arithmetic, work.reducing, moved=self._moved(work, classes), typical_rate=typical,
-            typical_bandwidth=self.rates.bandwidth_is_typical[:, None], memory_share=share,
-        )  # fmt: skip
+        spread = self._spreads(work, classes, method, share)
+        factor = np.exp(spread.item)
         return ItemTimes(
-            duration_ns=duration, low_ns=duration / factor, high_ns=duration * factor, method=method, limited_by=limit,
-            absolute_share=np.where(self.is_origin[:, None], 0.0, absolute),
+            duration_ns=duration, low_ns=duration / factor, high_ns=duration * factor, step_factor=np.exp(spread.step),
+            method=method, limited_by=limit, absolute_share=np.where(self.is_origin[:, None], 0.0, absolute),
         )  # fmt: skip
+
+    def _spreads(self, work: Work, classes: I8, method: I8, memory_share: F64) -> Spreads:
+        is_convolution = np.array([one in CONVOLUTIONS for one in work.family], dtype=bool)[work.family_code]
+        kind = np.where(work.arithmetic, Kind.PRODUCT, np.where(work.reducing, Kind.REDUCING, Kind.MOVING))
+        return spreads(
+            method, np.where(work.arithmetic & is_convolution, Kind.CONVOLUTION, kind),
+            on_matrix_units(classes, work.arithmetic), step_on_units=self.step_on_units[:, None],
+            level=self.options.range_level, without_die=self.options.without_die, moved=self._moved(work, classes),
+            typical_rate=np.take_along_axis(self.rates.rate_is_typical, classes.astype(np.int64), axis=1),
+            slot_powered=self.slot_powered[:, None], typical_bandwidth=self.rates.bandwidth_is_typical[:, None],
+            memory_share=memory_share,
+        )  # fmt: skip
+
+    def uses_matrix_units(self, work: Work) -> B:
+        """Whether some arithmetic of a step is done on matrix units, (gpus,)."""
+        rows = np.flatnonzero(work.arithmetic)
+        if not len(rows):
+            return np.zeros(len(self.gpus), dtype=bool)
+        facts = np.stack([work.base_class, work.tf32, work.ran_tf32], axis=1)[rows]
+        _, first = np.unique(facts, axis=0, return_index=True)
+        some = work.rows(rows[first])
+        return np.any(on_matrix_units(self._classes(some, self.rates), some.arithmetic), axis=1)
 
     def absolute_at_origin(self, work: Work) -> tuple[F64, B]:
         """As the function of that name, of some items."""

@@ -7,6 +7,7 @@ from enum import Enum
 
 from surfer_lab.engine.compilation import CompileMode
 from surfer_lab.engine.precision import Precision
+from surfer_lab.engine.ranges import LEVELS
 from surfer_lab.errors import OptionError
 
 __all__ = ["EngineOptions", "ScalingMethod", "scaling_method"]
@@ -28,6 +29,8 @@ class EngineOptions:
     torch's; None = as recorded where the origin has TF32, else torch's defaults (convolutions yes, matrix products no).
     `learned`: use the learned predictors where `engine.learned.routes` says so; `without_die`: those that never saw
     this die, for evaluations.
+    `blended`: draw an origin's times to what is predicted without it (`engine.blending`); False is a baseline.
+    `range_level`: the share of cases that ranges are to hold, 0.8 or 0.9.
     `precision` and `compile` are what-ifs (`engine.whatif`), applied in this order before anything is predicted.
     """
 
@@ -37,6 +40,8 @@ class EngineOptions:
     matmul_tf32: bool | None = None
     learned: bool = True
     without_die: str = ""
+    blended: bool = True
+    range_level: float = LEVELS[0]
     precision: Precision = Precision.AS_RUN
     compile: CompileMode = CompileMode.OFF
 
@@ -45,6 +50,11 @@ class EngineOptions:
             raise OptionError(
                 f"a host factor of {self.host_factor} is no speed",
                 remedy="a number above 0; 2 = launches twice as fast",
+            )
+        if self.range_level not in LEVELS:
+            raise OptionError(
+                f"ranges that hold {self.range_level} of all cases were not fitted",
+                remedy=" or ".join(str(level) for level in LEVELS),
             )
 
 

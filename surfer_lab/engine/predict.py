@@ -78,7 +78,7 @@ def predict(
     times = item_times(work, origin if measured else None, gpus, as_run, is_trusted=health.is_trusted)
     absolute = _shares_of_absolute(work, times, anchor.windows) if health.step_is_trusted else np.ones(len(gpus))
     if origin is not None and measured:
-        times = measured_what_if(times, trace, work, origin, gpus, options)
+        times = _with_own_step_factor(times, measured_what_if(times, trace, work, origin, gpus, options))
         options = host_options(trace, work, options)
         absolute[[gpu == origin for gpu in gpus]] = 0.0  # its step is the measured one, trusted or not
     steps, own, warnings = _step_times(trace, work, times, timeline, anchor, absolute, options)
@@ -139,8 +139,8 @@ def _anchor(trace: Trace, work: Work, timeline: Timeline) -> _Anchor:
 
 
 def _health(work: Work, origin: Gpu, anchor: _Anchor, options: EngineOptions) -> OriginHealth:
-    if options.method is not ScalingMethod.SUSTAINED:
-        return OriginHealth()  # the literal forms are baselines: they take the origin as it is
+    if options.method is not ScalingMethod.SUSTAINED or not options.blended:
+        return OriginHealth()  # baselines take the origin as it is
     absolute_ns, learned = absolute_at_origin(work, origin, options)
     return origin_health(
         work, origin, absolute_ns, learned, replayed_ns=anchor.replayed_ns, unprofiled_ns=anchor.unprofiled_ns
@@ -207,7 +207,8 @@ def _replayed(
 
     `host_range` are factors on host time at the two ends; on the origin itself the host was measured with the GPU.
     """
-    ends = [times.duration_ns[gpus], times.low_ns[gpus], times.high_ns[gpus]]
+    middle, factor = times.duration_ns[gpus], times.step_factor[gpus]
+    ends = [middle, middle / factor, middle * factor]
     duration = np.concatenate([recorded_ns[None, :], *ends]).T
     count = len(ends[0])
     host_scale = np.full(duration.shape[1], scale / options.host_factor)
@@ -245,6 +246,18 @@ def _as_step_times(parts: F64, low: F64, high: F64, shares: F64) -> StepTimes:
         communication_ns=parts[4],
         share_by_method=shares,
     )
+
+
+def _with_own_step_factor(as_run: ItemTimes, asked: ItemTimes) -> ItemTimes:
+    """Times under a what-if, which widens items' ranges: by as much, in squares of logarithms, the step's too."""
+    if asked is as_run:
+        return asked
+    before, after = (
+        np.log(np.divide(one.high_ns, one.duration_ns, out=np.ones_like(one.high_ns), where=one.duration_ns > 0))
+        for one in (as_run, asked)
+    )
+    added = np.maximum(after**2 - before**2, 0.0)
+    return replace(asked, step_factor=np.exp(np.sqrt(np.log(as_run.step_factor) ** 2 + added)))
 
 
 def _host_range(trace: Trace) -> tuple[float, float]:

@@ -1,85 +1,161 @@
-"""How far may a predicted time be off? Factors by method and kind of work, from errors on GPUs held out.
+"""How far may a predicted time be off? Factors that held 8 and 9 cases in ten, from errors on GPUs held out.
 
-A range is T / k to T * k: errors of scaling are errors of ratios. k is the factor that holds eight cases in ten. Where
-a rate is an architecture-typical fraction of the peak, not measured on the card, its own spread is added (in squares of
-logarithms). `tools/fit_ranges.py --data FOLDER` prints the factors from the data; no case of a die is used to scale to
-it, and none could be: nothing here is fitted to a destination.
+A range is T / k to T * k: errors of scaling are errors of ratios. Split-conformal: k is the quantile, corrected for the
+count of cases, of |log error| on measured cases whose destination nothing saw; by method, kind of work and the units
+that do it. `ranges.json` holds the factors, and those without each die, by which evaluations judge that die.
 
-These are ranges of one item. Errors of items on one GPU share their cause (the rate, the bandwidth), so the range of a
-step is the replay of all items at their low and at their high ends.
+Two factors each. That of one item is the quantile over operations. That of an item *within a step* is smaller, and it
+moves all items of a step at once: the own errors of operations average out, those of a GPU do not (a rate, a bandwidth
+that is off moves all alike). It is the quantile over steps of whole models, and, since cases of one GPU share their
+error, the largest over the dies of each die's own quantile: on steps whose products use matrix units (`matrix`), on
+others (`lanes`). Where no step was measured (convolutions on FP32 lanes) it is the largest error by which a die's
+operations are off together.
+
+What is known of a card adds to both, in squares of logarithms: a rate that is an architecture-typical fraction of the
+peak and not measured; a board fed by the slot alone, whose rate depends on how long it has run.
+
+`python -m tools.fit_ranges --data FOLDER --write` makes the file anew.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from enum import IntEnum
+from functools import cache
+from importlib.resources import files
+from typing import Any, Final
 
 import numpy as np
+import orjson
 from numpy.typing import NDArray
 
 from surfer_lab.engine.estimate import Method
+from surfer_lab.engine.lowering import Family
+from surfer_lab.hardware.dtypes import RateClass
+from surfer_lab.hardware.gpu import Gpu, RateOrigin
+from surfer_lab.hardware.sustained import SLOT_POWER_W
 
 __all__ = [
-    "MATRIX_UNITS_FACTOR",
-    "RANGE_FACTORS",
-    "TYPICAL_BANDWIDTH_FACTOR",
-    "TYPICAL_RATE_FACTOR",
-    "RangeFactors",
-    "range_factor",
-]
+    "ALL_DIES", "CONVOLUTIONS", "LEVELS", "MATRIX_UNITS_FACTOR", "SLOT_POWER_FACTOR", "TYPICAL_BANDWIDTH_FACTOR",
+    "TYPICAL_RATE_FACTOR", "Kind", "Spreads", "is_slot_powered", "range_sets", "spreads",
+]  # fmt: skip
 
 F64 = NDArray[np.float64]
 I8 = NDArray[np.int8]
 B = NDArray[np.bool_]
 
-
-@dataclass(frozen=True, kw_only=True)
-class RangeFactors:
-    """k for work of three kinds: moving (pointwise, copies), norms and reductions, and products."""
-
-    moving: float
-    reducing: float
-    product: float
+LEVELS: Final = (0.8, 0.9)
+ALL_DIES: Final = "all"
 
 
-RANGE_FACTORS: Final[dict[Method, RangeFactors]] = {
-    Method.MEASURED: RangeFactors(moving=1.0, reducing=1.0, product=1.0),
-    Method.WAVE: RangeFactors(moving=1.15, reducing=1.37, product=1.54),  # n 50,374, 21,566, 446,314
-    # products only; on dies that the networks never saw, n 124,963
-    Method.LEARNED: RangeFactors(moving=1.19, reducing=1.34, product=1.45),
-    Method.ROOFLINE: RangeFactors(moving=1.19, reducing=1.34, product=1.67),  # the same operations
-    # 1.14, 1.38, 1.59 on the same kernels with shapes withheld; widened, since those are few kinds with clear names
-    Method.NAMED: RangeFactors(moving=1.20, reducing=1.50, product=1.80),
-    # not measured: chosen wide, and named as such
-    Method.FALLBACK: RangeFactors(moving=2.0, reducing=2.0, product=2.0),
-    Method.COMMUNICATION: RangeFactors(moving=2.0, reducing=2.0, product=2.0),
-    Method.HOST: RangeFactors(moving=1.5, reducing=1.5, product=1.5),
-    Method.UNSCALED: RangeFactors(moving=4.0, reducing=4.0, product=4.0),
+class Kind(IntEnum):
+    """Kinds of work that err alike; names, in small letters, are those of `ranges.json`."""
+
+    MOVING = 0  # pointwise, copies
+    REDUCING = 1  # norms, reductions and what else is neither pointwise nor a product
+    PRODUCT = 2
+    CONVOLUTION = 3
+
+
+CONVOLUTIONS: Final = tuple(
+    family for family in Family if family.value.startswith(("conv", "data gradient", "weight gradient"))
+)
+_UNITS: Final = ("lanes", "matrix")
+_FITTED: Final = (Method.WAVE, Method.LEARNED, Method.BLEND, Method.ROOFLINE, Method.NAMED)
+# not measured: chosen wide, and named as such
+_CHOSEN: Final = {
+    Method.MEASURED: (1.0, 1.0),
+    Method.FALLBACK: (2.0, 2.5),
+    Method.COMMUNICATION: (2.0, 2.5),
+    Method.HOST: (1.5, 1.7),
+    Method.UNSCALED: (4.0, 5.0),
 }
 # the typical fraction against the measured rate, on the cards that have both, each left out of its own typical value
 TYPICAL_RATE_FACTOR: Final = 1.25  # 38 cards fp32, 14 tf32, 31 fp16, 38 bf16
 TYPICAL_BANDWIDTH_FACTOR: Final = 1.14  # 23 cards
+# boards fed by the slot: half of the logarithmic span of their measured fp32 rates, 1.65 (T4: 4.17 to 6.91 TFLOP/s) and
+# 1.59 (L4: 9.7 to 15.4), which differ by how long the run was
+SLOT_POWER_FACTOR: Final = 1.27
 # products that move from FP32 lanes to matrix units: spread of the gain of one layer about its family's median
 # (DeepBench, V100 and T4, n 669: 0.6 to 1.5 of it hold eight in ten)
 MATRIX_UNITS_FACTOR: Final = 1.5
 
 
-def range_factor(
-    method: I8, product: B, reducing: B, *, moved: B, typical_rate: B, typical_bandwidth: B, memory_share: F64
-) -> F64:
-    """The factor k of each estimate, (gpus, items); kinds of work (items,), the rest broadcast to (gpus, items).
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Spreads:
+    """log k, (gpus, items) each: of an item alone, and of its part in a step."""
 
-    `moved`: arithmetic on matrix units there and on FP32 lanes at the origin, or the other way round.
+    item: F64
+    step: F64
+
+
+@cache
+def range_sets() -> dict[str, Any]:
+    """The fitted factors by the die left out, `ALL_DIES` first; with their source."""
+    stored: dict[str, Any] = orjson.loads((files(__package__) / "ranges.json").read_bytes())
+    return stored
+
+
+@cache
+def _tables(level: float, without_die: str) -> tuple[F64, F64]:
+    """Logarithms of k by (method, kind, units), of items and of steps."""
+    sets = range_sets()["sets"]
+    chosen = sets.get(without_die or ALL_DIES, sets[ALL_DIES])
+    at = LEVELS.index(level)
+    item = np.zeros((len(Method), len(Kind), len(_UNITS)))
+    step = np.zeros_like(item)
+    for method, factors in _CHOSEN.items():
+        item[method] = step[method] = np.log(factors[at])
+    for method in _FITTED:
+        for kind in Kind:
+            for units, name in enumerate(_UNITS):
+                found = _entry(chosen["items"], method, kind, name)
+                item[method, kind, units] = np.log(found[at])
+                key = "convolution" if kind is Kind.CONVOLUTION and name == "lanes" else name
+                own = np.log(chosen["steps"][key][at])
+                # what is known by its name only was measured on no step: it errs together, as far as it goes
+                step[method, kind, units] = item[method, kind, units] if method is Method.NAMED else own
+    return item, step
+
+
+def _entry(items: dict[str, list[float]], method: Method, kind: Kind, units: str) -> list[float]:
+    """The factors of the nearest entry: as asked, on the lanes, of products, of the roofline."""
+    for one, what, where in (
+        (method, kind, units), (method, kind, "lanes"), (method, Kind.PRODUCT, "lanes"), (Method.ROOFLINE, kind, units),
+        (Method.ROOFLINE, kind, "lanes"),
+    ):  # fmt: skip
+        found = items.get(f"{one.name} {what.name} {where}".lower())
+        if found is not None:
+            return found
+    return items[f"{Method.ROOFLINE.name} {Kind.PRODUCT.name} lanes".lower()]
+
+
+def is_slot_powered(gpu: Gpu) -> bool:
+    """Whether the slot alone feeds the board; one that its user measured over seconds is known all the same."""
+    measured_here = gpu.sustained[RateClass.FP32].origin is RateOrigin.CALIBRATED
+    return gpu.tdp_w is not None and gpu.tdp_w <= SLOT_POWER_W and not measured_here
+
+
+def spreads(
+    method: I8, kind: NDArray[np.int64], on_units: B, *, step_on_units: B, level: float, without_die: str, moved: B,
+    typical_rate: B, slot_powered: B, typical_bandwidth: B, memory_share: F64,
+) -> Spreads:  # fmt: skip
+    """How far the estimates may be off; `kind` (items,), the rest broadcast to (gpus, items).
+
+    `on_units`: arithmetic on matrix units; `step_on_units`: some of the step's is; `moved`: on other units there than
+    at the origin.
     """
-    kind = np.where(product, 2, np.where(reducing, 1, 0))
-    table = np.ones((len(Method), 3))
-    for one, factors in RANGE_FACTORS.items():
-        table[one] = (factors.moving, factors.reducing, factors.product)
-    own = np.log(table[method, kind])
-    rate = np.where(typical_rate, np.log(TYPICAL_RATE_FACTOR) * (1.0 - memory_share), 0.0)
-    bandwidth = np.where(typical_bandwidth, np.log(TYPICAL_BANDWIDTH_FACTOR) * memory_share, 0.0)
-    units = np.where(moved, np.log(MATRIX_UNITS_FACTOR) * (1.0 - memory_share), 0.0)
-    scaled = (method != Method.MEASURED) & (method != Method.HOST) & (method != Method.COMMUNICATION)
-    spread = np.where(scaled, np.sqrt(own**2 + rate**2 + bandwidth**2 + units**2), own)
-    factor: F64 = np.exp(spread)
-    return factor
+    items, steps = _tables(level, without_die)
+    compute = 1.0 - memory_share
+    known = (
+        np.where(typical_rate, np.log(TYPICAL_RATE_FACTOR) * compute, 0.0) ** 2
+        + np.where(slot_powered, np.log(SLOT_POWER_FACTOR) * compute, 0.0) ** 2
+        + np.where(typical_bandwidth, np.log(TYPICAL_BANDWIDTH_FACTOR) * memory_share, 0.0) ** 2
+        + np.where(moved, np.log(MATRIX_UNITS_FACTOR) * compute, 0.0) ** 2
+    )
+    scaled = ~np.isin(method, (Method.MEASURED, Method.HOST, Method.COMMUNICATION))
+    item, step = (
+        np.sqrt(table[method, kind, units.astype(np.int64)] ** 2 + np.where(scaled, known, 0.0))
+        for table, units in ((items, on_units), (steps, step_on_units))
+    )
+    return Spreads(item=item, step=np.minimum(item, step))
