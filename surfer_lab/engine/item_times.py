@@ -172,7 +172,8 @@ class _Scaler:
         facts = np.stack([work.base_class, work.tf32, work.ran_tf32], axis=1)[rows]
         _, first = np.unique(facts, axis=0, return_index=True)
         some = work.rows(rows[first])
-        return np.any(on_matrix_units(self._classes(some, self.rates), some.arithmetic), axis=1)
+        used: B = np.asarray(on_matrix_units(self._classes(some, self.rates), some.arithmetic).any(axis=1))
+        return used
 
     def absolute_at_origin(self, work: Work) -> tuple[F64, B]:
         """As the function of that name, of some items."""

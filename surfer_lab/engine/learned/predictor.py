@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Final
 
 import numpy as np
@@ -21,6 +21,7 @@ from surfer_lab.engine.learned.form import LearnedFamily, Terms, combined_ms
 from surfer_lab.engine.learned.machine import Machines, machines_of
 from surfer_lab.engine.learned.parametric import drawn_to_roofline_ms, parametric_ms
 from surfer_lab.engine.learned.product_terms import product_terms
+from surfer_lab.engine.learned.weight_files import weight_folder
 from surfer_lab.hardware.gpu import Gpu
 from surfer_lab.units import NS_PER_MS
 
@@ -30,7 +31,6 @@ F32 = NDArray[np.float32]
 F64 = NDArray[np.float64]
 
 ALL_DIES: Final = "all"  # name of the weights that were fitted to every die
-_WEIGHTS: Final = "weights"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -55,11 +55,15 @@ def _forward(member: tuple[tuple[F32, F32], ...], x: F32) -> F32:
     return x @ weight + bias
 
 
-@cache
 def network(family: LearnedFamily, without_die: str = "") -> Network:
-    """The shipped weights, or those fitted without a die (how evaluations predict that die)."""
+    """The weights in use, or those fitted without a die (how evaluations predict that die)."""
+    return _read(weight_folder(), family, without_die)
+
+
+@cache
+def _read(folder: Path, family: LearnedFamily, without_die: str) -> Network:
     name = f"{family.value}-{without_die or ALL_DIES}.npz"
-    with (files(__package__) / _WEIGHTS / name).open("rb") as stream, np.load(stream) as stored:
+    with (folder / name).open("rb") as stream, np.load(stream) as stored:
         count = int(stored["members"])
         layers = tuple(
             tuple(
@@ -76,7 +80,7 @@ def network(family: LearnedFamily, without_die: str = "") -> Network:
 
 def has_networks_without(family: LearnedFamily, die: str) -> bool:
     """Whether there are weights that never saw a die although others of the data's dies were seen."""
-    return (files(__package__) / _WEIGHTS / f"{family.value}-{die}.npz").is_file()
+    return (weight_folder() / f"{family.value}-{die}.npz").is_file()
 
 
 def terms(family: LearnedFamily, shapes: F64, machines: Machines) -> Terms:

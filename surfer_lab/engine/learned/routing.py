@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import orjson
 
 from surfer_lab.engine.learned.form import LearnedFamily
+from surfer_lab.engine.learned.weight_files import weight_folder
 
 __all__ = ["Route", "manifest", "routes"]
 
@@ -39,14 +40,17 @@ class Route:
         )
 
 
-@cache
 def manifest() -> dict[str, Any]:
-    """The shipped weights' manifest: features, units, ranges, data hashes, held-out errors."""
-    stored: dict[str, Any] = orjson.loads((files(__package__) / "weights" / "manifest.json").read_bytes())
+    """The manifest of the weights in use: features, units, ranges, data hashes, held-out errors."""
+    return _read(weight_folder())
+
+
+@cache
+def _read(folder: Path) -> dict[str, Any]:
+    stored: dict[str, Any] = orjson.loads((folder / "manifest.json").read_bytes())
     return stored
 
 
-@cache
 def routes() -> dict[LearnedFamily, Route]:
     """The routing table, a route a family."""
     found = {}
