@@ -106,7 +106,7 @@ export interface AskPrice {
   usd_per_hour: number | null;
 }
 /**
- * A window of the step, in more detail. `end_ns` 0: to the end of the step.
+ * A window of the step, in more detail. `end_ms` 0: to the end of the step; `gpu`: where nothing was measured.
  *
  * This interface was referenced by `Protocol`'s JSON-Schema
  * via the `definition` "AskTimeline".
@@ -115,9 +115,10 @@ export interface AskTimeline {
   kind: "timeline";
   id: string;
   prediction: string;
-  start_ns?: number;
-  end_ns?: number;
-  most_spans?: number;
+  start_ms?: number;
+  end_ms?: number;
+  most?: number;
+  gpu?: string;
 }
 /**
  * Rows of the operations table on one GPU, by falling time there; `find` filters by text.

@@ -73,12 +73,13 @@ class AskPrice(_Ask, tag="price", frozen=True, kw_only=True):
 
 
 class AskTimeline(_Ask, tag="timeline", frozen=True, kw_only=True):
-    """A window of the step, in more detail. `end_ns` 0: to the end of the step."""
+    """A window of the step, in more detail. `end_ms` 0: to the end of the step; `gpu`: where nothing was measured."""
 
     prediction: str
-    start_ns: int = 0
-    end_ns: int = 0
-    most_spans: int = 300
+    start_ms: float = 0.0
+    end_ms: float = 0.0
+    most: int = 300
+    gpu: str = ""
 
 
 class AskOperations(_Ask, tag="operations", frozen=True, kw_only=True):

@@ -124,8 +124,11 @@ def step_grid(
     precisions: Sequence[GridPrecision] = (Precision.AS_RUN, AMP),
     compiles: Sequence[CompileMode] = (CompileMode.OFF, CompileMode.DEFAULT),
     options: EngineOptions = _DEFAULT,
+    between: Callable[[], object] | None = None,
 ) -> StepGrid:
     """Outcomes of the product of all four. `step` as a trace has its own batch only, unless it is captured at a prime.
+
+    `between` is called before each pass of the engine; what it raises stops the work.
 
     Refuses (PredictionError) batch sizes of a trace whose shapes cannot be reshaped.
     """
@@ -152,6 +155,8 @@ def step_grid(
         notes.update(dict.fromkeys(said))
         for batch, trace in enumerate(traces):
             for mode, compiled in enumerate(compiles):
+                if between is not None:
+                    between()
                 try:
                     answer = predict(trace, asked, origin=origin, options=replace(own_options, compile=compiled))
                 except PredictionError as refused:

@@ -17,7 +17,10 @@ from surfer_lab.engine.estimate import Limit, Method, PredictionSet
 from surfer_lab.trace.model import Trace, TraceOrigin
 from surfer_lab.trace.tables import KernelKind, Phase
 
-__all__ = ["OperationGroups", "by_family", "by_operation", "by_phase", "outermost_aten_op"]
+__all__ = [
+    "OperationGroups", "by_family", "by_operation", "by_phase", "counted_items", "measured_item_ns",
+    "outermost_aten_op",
+]  # fmt: skip
 
 F64 = NDArray[np.float64]
 I32 = NDArray[np.int32]
@@ -52,6 +55,9 @@ class OperationGroups:
     source_count: tuple[int, ...]  # distinct lines
     module: tuple[str | None, ...]
     unscaled_reason: tuple[str | None, ...]
+    flop: F64  # a step; nan where it is known of no item
+    moved_bytes: F64  # to and from device memory
+    rate_class: tuple[str | None, ...]  # arithmetic of most of the FLOPs
 
     def __len__(self) -> int:
         return len(self.name)
@@ -141,8 +147,8 @@ def _labels(key: NDArray[np.int64], label: Callable[[int], tuple[str, Phase]]) -
     return code_of[inverse.reshape(-1)], list(codes)
 
 
-def _in_step(prediction: PredictionSet) -> tuple[NDArray[np.bool_], int]:
-    """Items that count, and the number of steps to divide their sums by."""
+def counted_items(prediction: PredictionSet) -> tuple[NDArray[np.bool_], int]:
+    """Items that count, (items,), and the number of steps to divide their sums by."""
     steps, items = prediction.trace.steps, prediction.items
     complete = np.flatnonzero(steps.complete)
     chosen = np.isin(items.step, complete)
@@ -155,7 +161,7 @@ def _in_step(prediction: PredictionSet) -> tuple[NDArray[np.bool_], int]:
 
 def _group(prediction: PredictionSet, labels: Labels, lead_gpu: int) -> OperationGroups:
     codes, names = labels
-    chosen, step_count = _in_step(prediction)
+    chosen, step_count = counted_items(prediction)
     rows, codes = np.flatnonzero(chosen), codes[chosen]
     groups, gpus = len(names), len(prediction.gpus)
 
@@ -166,7 +172,7 @@ def _group(prediction: PredictionSet, labels: Labels, lead_gpu: int) -> Operatio
         np.array([summed(table[gpu, rows]) for gpu in range(gpus)]).reshape(gpus, groups)
         for table in (prediction.duration_ns, prediction.low_ns, prediction.high_ns)
     )
-    origin = _origin_ns(prediction)
+    origin = measured_item_ns(prediction)
     origin_sum = summed(origin[rows]) if origin is not None else np.full(groups, np.nan)
     lead = origin_sum if origin is not None else (duration[lead_gpu] if gpus else np.zeros(groups))
     order = np.argsort(-lead, kind="stable")
@@ -178,6 +184,7 @@ def _group(prediction: PredictionSet, labels: Labels, lead_gpu: int) -> Operatio
         if origin is not None
         else (prediction.duration_ns[lead_gpu, rows] if gpus else np.zeros(len(rows)))
     )
+    flop, rate_class = _arithmetic(prediction, rows, codes, groups)
     places = _heaviest_places(prediction, rows, codes, weight, groups)
     return OperationGroups(
         name=tuple(names[group][0] for group in order),
@@ -194,10 +201,36 @@ def _group(prediction: PredictionSet, labels: Labels, lead_gpu: int) -> Operatio
         source_count=tuple(places[group].source_count for group in order),
         module=tuple(places[group].module for group in order),
         unscaled_reason=tuple(places[group].unscaled_reason for group in order),
+        flop=flop[order] / step_count,
+        moved_bytes=_known_sum(prediction.items.bytes[rows], codes, groups)[order] / step_count,
+        rate_class=tuple(rate_class[group] for group in order),
     )
 
 
-def _origin_ns(prediction: PredictionSet) -> F64 | None:
+def _known_sum(values: F64, codes: NDArray[np.int64], groups: int) -> F64:
+    """Sums of what is known; nan where nothing is."""
+    known = np.isfinite(values)
+    counted = np.bincount(codes[known], minlength=groups)
+    return np.where(counted > 0, np.bincount(codes[known], weights=values[known], minlength=groups), np.nan)
+
+
+def _arithmetic(
+    prediction: PredictionSet, rows: NDArray[np.int64], codes: NDArray[np.int64], groups: int
+) -> tuple[F64, list[str | None]]:
+    """FLOPs of each group, and the class of arithmetic that has most of them."""
+    flop, column = prediction.items.flop[rows], prediction.items.rate_class
+    kinds = len(column.values)
+    if not kinds:
+        return _known_sum(flop, codes, groups), [None] * groups
+    known = column.codes[rows] >= 0
+    place = codes[known] * kinds + column.codes[rows][known]
+    table = np.bincount(place, weights=np.nan_to_num(flop[known]) + 1e-9, minlength=groups * kinds)
+    table = table.reshape(groups, kinds)
+    named = [column.values[int(row.argmax())] if row.any() else None for row in table]
+    return _known_sum(flop, codes, groups), named
+
+
+def measured_item_ns(prediction: PredictionSet) -> F64 | None:
     """Measured time of each item, nan-free; None where the trace has no kernels of its own."""
     if prediction.trace.origin is not TraceOrigin.PROFILER or not len(prediction.trace.kernels):
         return None

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import msgspec
@@ -24,6 +25,7 @@ from surfer_lab.hardware.catalog import Catalog, load_catalog
 from surfer_lab.hardware.gpu import Gpu
 from surfer_lab.planner.batch import BatchScaling
 from surfer_lab.planner.graph_memory import MemoryEstimate, memory_on, step_memory
+from surfer_lab.planner.grid import AMP, GridPrecision, StepGrid, batch_sizes_around, step_grid
 from surfer_lab.planner.largest_batch import largest_batches
 from surfer_lab.planner.memory import Fit
 from surfer_lab.planner.options import (
@@ -35,25 +37,30 @@ from surfer_lab.planner.options import (
     predict_options,
 )
 from surfer_lab.planner.outcome import Outcome, Scenario, outcomes
-from surfer_lab.planner.pricing import load_prices
+from surfer_lab.planner.pricing import Price, load_prices
 from surfer_lab.planner.ranking import shortlist
 from surfer_lab.planner.sharding import ShardedNeed, sharded_needs
 from surfer_lab.planner.what_ifs import BatchCurve, Blocked, alternatives, batch_curve, in_precision
 from surfer_lab.report.bundle import mime_bundle
 from surfer_lab.report.html import html_page
 from surfer_lab.report.markdown import markdown_of
+from surfer_lab.report.provenance import new_provenance
 from surfer_lab.report.rows import csv_of, curve_rows, flat_rows, memory_rows
 from surfer_lab.report.text import text_of
 from surfer_lab.trace.model import Trace, TraceOrigin
 from surfer_lab.trace.reader import read
 from surfer_lab.view.build import focus_of, view_of
+from surfer_lab.view.detail_model import GridView, Provenance
+from surfer_lab.view.grid_view import grid_view
 from surfer_lab.view.model import ViewModel
 from surfer_lab.view.what_ifs import WhatIfs
 
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["Prediction", "Question", "check_names", "chosen_gpus", "named_origin", "predict", "predict_as_asked"]
+__all__ = [
+    "Prediction", "Question", "check_names", "chosen_gpus", "named_origin", "predict", "predict_as_asked",
+]  # fmt: skip
 
 
 # beyond this many kernels or operations the table of alternatives is made only where one of them is asked for
@@ -84,6 +91,8 @@ class Prediction:
         name: str,
         command: str = "",
         question: Question | None = None,
+        provenance: Provenance | None = None,
+        spot_prices: Mapping[str, Price] = MappingProxyType({}),
     ) -> None:
         self.name = name
         self.times = times
@@ -91,6 +100,8 @@ class Prediction:
         self.options = options
         self.command = command
         self.question = Question(step=times.trace) if question is None else question
+        self.provenance = new_provenance() if provenance is None else provenance
+        self._spot_prices = spot_prices
 
     @property
     def trace(self) -> Trace:
@@ -104,7 +115,73 @@ class Prediction:
 
     @cached_property
     def view(self) -> ViewModel:
-        """What a person is shown."""
+        """What a person is shown, but for the grid of outcomes."""
+        return self._view(self._what_ifs())
+
+    @cached_property
+    def first_view(self) -> ViewModel:
+        """The step as it was asked about on all GPUs, without any what-if: there a good deal sooner than `view`."""
+        return self._view(
+            WhatIfs(
+                precision=self.options.precision,
+                compiled=self.options.compile,
+                blocked=self.question.blocked,
+                notes=self.question.notes,
+            )
+        )
+
+    @cached_property
+    def view_with_grid(self) -> ViewModel:
+        """What a person is shown, with the outcomes that sliders choose among: takes seconds for a large step."""
+        return msgspec.structs.replace(self.view, grid=self.grid_view)
+
+    @cached_property
+    def grid_view(self) -> GridView:
+        """The grid that is kept with the view, its GPUs in the order of the view's rows."""
+        grid = self.grid()
+        return grid_view(
+            grid,
+            own_batch=self.question.step.batch_size,
+            own_precision=self.options.precision,
+            own_compile=self.options.compile,
+            with_parts=len(grid.batch_sizes) == 1,
+        )
+
+    def grid(
+        self,
+        *,
+        gpus: Sequence[str] = (),
+        batch_sizes: Sequence[int] = (),
+        precisions: Sequence[GridPrecision] = (),
+        compiles: Sequence[CompileMode] = (),
+        between: Callable[[], object] | None = None,
+    ) -> StepGrid:
+        """Outcomes of the product: by default all GPUs, nine batch sizes where they are known, as run and AMP, compiled
+        and not. `between` is called between the passes of the engine, and may raise to stop.
+
+        Refused: batch sizes of a step that is known at one only (PredictionError), GPUs not predicted (UnknownGpuError).
+        """
+        own = (self.options.precision, self.options.compile)
+        scaling, step = self.question.scaling, self.question.step
+        if batch_sizes and scaling is None and set(batch_sizes) != {step.batch_size}:
+            self._scaling()
+        source = scaling if scaling is not None else step
+        sizes = list(batch_sizes) or (
+            list(batch_sizes_around(step.batch_size or scaling.batch_sizes[0])) if scaling is not None else None
+        )
+        named = [self.on(name).gpu for name in gpus]
+        return step_grid(
+            source,
+            named or [self.on(name).gpu for name in self.gpus],
+            origin=self.times.origin,
+            batch_sizes=sizes if scaling is not None else None,
+            precisions=tuple(precisions) or tuple(dict.fromkeys((Precision.AS_RUN, AMP, own[0]))),
+            compiles=tuple(compiles) or tuple(dict.fromkeys((CompileMode.OFF, CompileMode.DEFAULT, own[1]))),
+            options=self._engine,
+            between=between,
+        )
+
+    def _view(self, what_ifs: WhatIfs) -> ViewModel:
         return view_of(
             self.times,
             self.outcomes,
@@ -113,7 +190,9 @@ class Prediction:
             focus=self._focus.gpu.name,
             command=self.command,
             version=__version__,
-            what_ifs=self._what_ifs(),
+            what_ifs=what_ifs,
+            spot_prices=self._spot_prices,
+            provenance=self.provenance,
         )
 
     @property
@@ -354,10 +433,12 @@ def predict_as_asked(
     command: str = "",
     scaling: BatchScaling | None = None,
     notes: Sequence[str] = (),
+    provenance: Provenance | None = None,
 ) -> Prediction:
     """Predict a recording by checked options. Errors say what was seen and what to do (SurferError).
 
     `scaling` is the same step at any batch size, where it was captured so; `notes` say what the capture assumed.
+    `provenance` says where it comes from.
     """
     catalog = load_catalog()
     if options.batch_sizes and scaling is None:
@@ -395,6 +476,8 @@ def predict_as_asked(
         name=options.name or name,
         command=command,
         question=Question(step=trace, scaling=scaling, blocked=blocked, notes=tuple(notes)),
+        provenance=provenance,
+        spot_prices={gpu.name: spot for gpu in gpus if (spot := prices.price(gpu, spot=True)) is not None},
     )
 
 
@@ -459,7 +542,10 @@ def predict(
         name=name,
     )
     if isinstance(trace, (str, Path)):
-        return predict_as_asked(read(Path(trace), progress=progress), options, name=Path(trace).name)
+        file = Path(trace).name
+        return predict_as_asked(
+            read(Path(trace), progress=progress), options, name=file, provenance=new_provenance("file", file=file)
+        )
     recorded = trace if isinstance(trace, Trace) else getattr(trace, "trace", None)
     if not isinstance(recorded, Trace):
         raise TraceError(

@@ -17,6 +17,7 @@ from surfer_lab.planner.advice import Diagnosis, bound_on, diagnose, host_time_i
 from surfer_lab.planner.coverage import coverage_of
 from surfer_lab.planner.graph_memory import measured_above_start_bytes
 from surfer_lab.planner.memory import peak_of
+from surfer_lab.planner.module_times import module_times
 from surfer_lab.planner.operations import by_family, by_operation, by_phase
 from surfer_lab.planner.outcome import Outcome
 from surfer_lab.planner.pricing import Price
@@ -24,6 +25,7 @@ from surfer_lab.planner.ranking import cheapest, equally_fast, fastest, shortlis
 from surfer_lab.trace.model import Trace, TraceOrigin
 from surfer_lab.units import BYTES_PER_GB, NS_PER_MS, NS_PER_S
 from surfer_lab.view.detail_model import Provenance
+from surfer_lab.view.detail_views import module_tree, roofline_view
 from surfer_lab.view.figures import figures_of, parts_list
 from surfer_lab.view.gpu_rows import GpuNumbers, PriceFacts, gpu_row
 from surfer_lab.view.model import (
@@ -35,7 +37,7 @@ from surfer_lab.view.model import (
     ViewModel,
 )
 from surfer_lab.view.money_words import money_quantity, price_text, prices_text
-from surfer_lab.view.operation_rows import group_rows, operation_rows
+from surfer_lab.view.operation_rows import group_rows, operation_rows, shown_groups
 from surfer_lab.view.sentences import (
     bound_words,
     device_name,
@@ -45,6 +47,7 @@ from surfer_lab.view.sentences import (
     sentences,
     title,
 )
+from surfer_lab.view.timeline_view import timeline_view
 from surfer_lab.view.what_ifs import (
     NO_WHAT_IFS,
     WhatIfs,
@@ -163,6 +166,9 @@ def view_of(
         batch_size=batch_size,
         dataset_size=dataset_size,
         provenance=provenance,
+        modules=module_tree(module_times(prediction, lead=focus_index), order, focus_index) if ordered else None,
+        roofline=roofline_view(operations, shown_groups(operations), [outcome.gpu for outcome in ordered]),
+        timeline=timeline_view(prediction, focus_index) if ordered else None,
     )
 
 

@@ -15,7 +15,7 @@ from surfer_lab.view.model import GroupRow, OperationRow
 from surfer_lab.view.packed import three_digits
 from surfer_lab.view.wording import PHASE_WORDS, name_text, percent_text, rounded, time_quantity, time_unit
 
-__all__ = ["OperationFacts", "OperationTimes", "group_rows", "operation_rows", "worded_operations"]
+__all__ = ["OperationFacts", "OperationTimes", "group_rows", "operation_rows", "shown_groups", "worded_operations"]
 
 F64 = NDArray[np.float64]
 I64 = NDArray[np.int64]
@@ -51,13 +51,9 @@ class OperationTimes:
 
 def operation_rows(groups: OperationGroups, order: Sequence[int], lead: int) -> list[OperationRow]:
     """The costliest groups, and one row for all the rest, so that the shares sum to 1."""
-    shown = range(min(OPERATIONS_SHOWN, len(groups)))
-    members = [[group] for group in shown]
-    names = [groups.name[group] for group in shown]
-    rest = list(range(len(shown), len(groups)))
-    if rest:
-        members.append(rest)
-        names.append(f"all other operations ({len(rest):,} kinds)")
+    members = shown_groups(groups)
+    names = [groups.name[one[0]] for one in members[:OPERATIONS_SHOWN]]
+    names += [f"all other operations ({len(one):,} kinds)" for one in members[OPERATIONS_SHOWN:]]
     if not members:
         return []
     on_ms, low_ms, high_ms = (
@@ -73,6 +69,13 @@ def operation_rows(groups: OperationGroups, order: Sequence[int], lead: int) -> 
     )
     facts = [_facts(groups, one, lead, name) for one, name in zip(members, names, strict=True)]
     return worded_operations(facts, times)
+
+
+def shown_groups(groups: OperationGroups) -> list[list[int]]:
+    """The groups of each row: the costliest by themselves, all the rest in one."""
+    alone = [[group] for group in range(min(OPERATIONS_SHOWN, len(groups)))]
+    rest = list(range(len(alone), len(groups)))
+    return [*alone, rest] if rest else alone
 
 
 def worded_operations(facts: Sequence[OperationFacts], times: OperationTimes) -> list[OperationRow]:
