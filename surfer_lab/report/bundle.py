@@ -6,9 +6,10 @@ from typing import Any, Final
 
 import msgspec
 
-from surfer_lab.report.html import html_block
+from surfer_lab.report.block import html_block
 from surfer_lab.report.text import text_of
 from surfer_lab.view.model import ViewModel
+from surfer_lab.view.stored import stored
 
 __all__ = ["MIME_TYPE", "mime_bundle"]
 
@@ -17,4 +18,5 @@ MIME_TYPE: Final = "application/vnd.surfer-lab.prediction+json"
 
 def mime_bundle(view: ViewModel) -> dict[str, Any]:
     """All three forms of the same view; a front end shows the richest that it knows."""
-    return {MIME_TYPE: msgspec.to_builtins(view), "text/html": html_block(view), "text/plain": text_of(view)}
+    kept = stored(view)
+    return {MIME_TYPE: msgspec.to_builtins(kept), "text/html": html_block(view, kept), "text/plain": text_of(view)}

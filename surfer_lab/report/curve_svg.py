@@ -47,7 +47,12 @@ def curve_svg(figure: CurveFigure) -> Markup:
     for point in points:
         drawn += _point(point, x_of(point.batch_size), y_of(point.samples_per_s.value or 0.0))
     return tag(
-        "svg", *drawn, class_="s-scatter", role="img", viewBox=f"0 0 {_WIDTH} {_HEIGHT}", aria_label=figure.description
+        "svg",
+        *drawn,
+        class_="s-scatter s-curve",
+        role="img",
+        viewBox=f"0 0 {_WIDTH} {_HEIGHT}",
+        aria_label=figure.description,
     )
 
 

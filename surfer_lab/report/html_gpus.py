@@ -1,59 +1,93 @@
-"""How does the table of GPUs look in HTML? Every GPU a row; the short list first, the rest when the script is asked."""
+"""How does the table of GPUs look in HTML? A row a GPU; the script finds each number by name and puts another in."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
 from surfer_lab.report.html_what_ifs import without_answer
-from surfer_lab.report.markup import Child, Markup, name_markup, tag
-from surfer_lab.report.svg import range_svg
+from surfer_lab.report.markup import Child, Markup, join, name_markup, tag
+from surfer_lab.report.svg import LogScale, range_svg
 from surfer_lab.view.model import GpuRow, Quantity, RangeBar, Verdict, ViewModel
 
-__all__ = ["gpu_table"]
+__all__ = ["gpu_controls", "gpu_rows", "gpu_table"]
 
 
-def gpu_table(view: ViewModel) -> list[Child]:
-    """Heading, controls (hidden without the script), table, and what the money rests on."""
+@dataclass(frozen=True, kw_only=True)
+class _Columns:
+    """Which columns this view has something to put into."""
+
+    batch: bool
+    epoch: bool
+    cell: bool
+    largest: bool
+    busy: bool
+
+
+def _columns_of(view: ViewModel) -> _Columns:
+    return _Columns(
+        batch=any(row.samples_per_s is not None for row in view.rows),
+        epoch=any(row.epoch is not None for row in view.rows),
+        cell=any(row.cell is not None for row in view.rows),
+        largest=any(row.largest_batch is not None for row in view.rows),
+        busy=view.shows_busy,
+    )
+
+
+def gpu_table(view: ViewModel, *, only_short: bool = False) -> list[Child]:
+    """A place for the controls, the table, and what the money rests on.
+
+    With `only_short` the rows beyond the short list are left to the script (`gpu_rows` are all of them).
+    """
     if not view.rows:
         return []
-    short = set(view.shortlist)
-    everywhere = len(short) == len(view.rows)
-    reference = view.here.step.value if view.here is not None and view.here.is_gpu else None
     unit = view.rows[0].step.unit
-    shown_longest = max((row.step.high or row.step.value or 0.0) for row in view.rows if row.gpu in short or everywhere)
-    reference_here = _in_unit(view, reference, unit)
-    here_at = reference_here / shown_longest if reference_here and reference_here <= shown_longest else None
-    with_batch = any(row.samples_per_s is not None for row in view.rows)
-    with_epoch = any(row.epoch is not None for row in view.rows)
-    with_cell = any(row.cell is not None for row in view.rows)
-    with_largest = any(row.largest_batch is not None for row in view.rows)
+    scale = _scale(view)
+    reference = view.here.step.value if view.here is not None and view.here.is_gpu else None
+    here = _in_unit(view, reference, unit) or 0.0
+    here_at = scale.place(here) if scale.low < here < scale.high else None
+    has = _columns_of(view)
     columns = [
         _head("GPU", left=True, is_text=True),
         _head("Step"),
         tag(
-            "th", "Range", tag("span", f"0 to {shown_longest:.3g} {unit}", class_="s-sub"), scope="col", class_="s-left"
+            "th",
+            "Range",
+            tag("span", scale_text(scale, unit), class_="s-sub s-scale"),
+            scope="col",
+            class_="s-left",
         ),
-        _head("Samples/s") if with_batch else None,
+        _head("Samples/s") if has.batch else None,
         _head("$/hour"),
         _head("$ per", sub="1,000 steps"),
-        _head("Epoch") if with_epoch else None,
-        _head("This cell") if with_cell else None,
+        _head("Epoch") if has.epoch else None,
+        _head("This cell") if has.cell else None,
         _head("Memory"),
-        _head("Largest", sub="batch") if with_largest else None,
+        _head("Largest", sub="batch") if has.largest else None,
         _head("Bound by", left=True, is_text=True, class_="s-wide"),
     ]
-    body = [
-        _gpu_row(
-            row,
-            row.gpu in short,
-            shown_longest,
-            with_batch=with_batch,
-            with_epoch=with_epoch,
-            with_cell=with_cell,
-            with_largest=with_largest,
-            shows_busy=view.shows_busy,
-        )
-        for row in view.rows
+    table = tag(
+        "table",
+        tag("caption", "Predicted time of one step on each GPU, with its range; money by the prices named below."),
+        tag("thead", tag("tr", *columns)),
+        tag("tbody", gpu_rows(view, only_short=only_short)),
+        class_="s-gpus",
+        # where in the range column the recorded step lies: a line through all rows
+        style=f"--s-here: {100 * here_at:.1f}%" if here_at is not None else None,
+    )
+    return [
+        tag("div", data_part="gpu-controls"),
+        tag("div", table, class_="s-scroll", role="region", tabindex="0", aria_label="GPUs"),
+        without_answer(view),
+        tag("p", view.price_note, class_="s-note") if view.price_note else None,
     ]
-    controls = tag(
+
+
+def gpu_controls(view: ViewModel) -> Markup:
+    """Filter, and where there is more than the short list a box that shows it; put in place by the script."""
+    everywhere = len(set(view.shortlist)) == len(view.rows)
+    return tag(
         "div",
         tag(
             "label", "Filter ", tag("input", type="search", class_="s-filter", placeholder="name, maker, architecture")
@@ -61,24 +95,28 @@ def gpu_table(view: ViewModel) -> list[Child]:
         None if everywhere else tag("label", tag("input", type="checkbox", class_="s-all"), " show all"),
         tag("span", class_="s-count s-note", aria_live="polite"),
         class_="s-controls",
-        hidden=True,
     )
-    table = tag(
-        "table",
-        tag("caption", "Predicted time of one step on each GPU, with its range; money by the prices named below."),
-        tag("thead", tag("tr", *columns)),
-        tag("tbody", *body),
-        class_="s-gpus",
-        # where in the range column the recorded step lies: a line through all rows
-        style=f"--s-here: {100 * here_at:.1f}%" if here_at is not None else None,
+
+
+def gpu_rows(view: ViewModel, *, only_short: bool = False) -> Markup:
+    """A row a GPU, in order of step time."""
+    has, short, scale = _columns_of(view), set(view.shortlist), _scale(view)
+    return join(
+        _gpu_row(row, index, has, is_short=row.gpu in short, scale=scale)
+        for index, row in enumerate(view.rows)
+        if row.gpu in short or not only_short
     )
-    return [
-        tag("h2", "GPUs"),
-        controls,
-        tag("div", table, class_="s-scroll", role="region", tabindex="0", aria_label="GPUs"),
-        without_answer(view),
-        tag("p", view.price_note, class_="s-note") if view.price_note else None,
-    ]
+
+
+def _scale(view: ViewModel) -> LogScale:
+    """The scale of the range bars: that of the short list."""
+    shown = [row.step for row in view.rows if row.gpu in set(view.shortlist)]
+    return LogScale.around(end or 0.0 for step in shown for end in (step.low, step.value, step.high))
+
+
+def scale_text(scale: LogScale, unit: str) -> str:
+    """From where to where the bars reach."""
+    return f"{scale.low:.3g} to {scale.high:.3g} {unit}, log"
 
 
 def _head(text: str, *, left: bool = False, is_text: bool = False, sub: str = "", class_: str = "") -> Markup:
@@ -92,16 +130,28 @@ def _head(text: str, *, left: bool = False, is_text: bool = False, sub: str = ""
     )
 
 
-def _cell(quantity: Quantity | None, *, text: str = "", sub: str = "", class_: str | None = None) -> Markup:
-    text = text or (quantity.text if quantity is not None else "–")
+# what the column is called where a row stands as a card of its own
+_LABELS: Final = {
+    "step": "step", "rate": "samples/s", "hour": "$/hour", "cost": "$ per 1,000 steps", "epoch": "epoch",
+    "cell": "this cell",
+}  # fmt: skip
+
+
+def _cell(name: str, quantity: Quantity | None, *, text: str = "", notes: Sequence[Child] = ()) -> Markup:
+    """A number with what stands below it; `name` is by which the script finds it."""
     value = quantity.value if quantity is not None else None
+    shown = text or (quantity.text if quantity is not None else "–")
     return tag(
         "td",
-        text,
-        tag("span", sub, class_="s-sub") if sub else None,
-        class_=class_,
+        tag("span", shown, class_=f"s-v-{name}"),
+        *notes,
         data_sort="" if value is None else f"{value:g}",
+        data_label=_LABELS[name],
     )
+
+
+def _note(name: str, text: str) -> Markup:
+    return tag("span", text, class_=f"s-sub s-v-{name}")
 
 
 def _in_unit(view: ViewModel, value: float | None, unit: str) -> float | None:
@@ -112,17 +162,7 @@ def _in_unit(view: ViewModel, value: float | None, unit: str) -> float | None:
     return value * to_ms[view.here.step.unit] / to_ms[unit]
 
 
-def _gpu_row(
-    row: GpuRow,
-    is_short: bool,
-    longest: float,
-    *,
-    with_batch: bool,
-    with_epoch: bool,
-    with_cell: bool,
-    with_largest: bool,
-    shows_busy: bool,
-) -> Markup:
+def _gpu_row(row: GpuRow, index: int, has: _Columns, *, is_short: bool, scale: LogScale) -> Markup:
     step = row.step
     value = step.value or 0.0
     bar = RangeBar(
@@ -134,10 +174,9 @@ def _gpu_row(
         note=step.range_text,
         is_origin=row.is_origin,
     )
-    verdict = {Verdict.DOES_NOT_FIT: ("does not fit", "s-bad"), Verdict.TIGHT: ("tight", "s-warn")}.get(row.verdict)
-    said = [f"needs {row.needed.text}"] if row.needed is not None else []
-    said += [verdict[0]] if verdict else []
-    memory = tag("span", ", ".join(said), class_=f"s-sub {verdict[1] if verdict else ''}".rstrip()) if said else None
+    verdict = {Verdict.DOES_NOT_FIT: "s-bad", Verdict.TIGHT: "s-warn"}.get(row.verdict)
+    said = [f"needs {row.needed.text}"] if row.needed is not None and row.needed.value is not None else []
+    said += [row.verdict.value] if verdict else []
     return tag(
         "tr",
         tag(
@@ -148,44 +187,48 @@ def _gpu_row(
             class_="s-left",
             data_sort=row.gpu.lower(),
         ),
-        _cell(
-            step, sub=row.faster.text if row.faster.value is not None and not row.is_origin else "", class_="s-strong"
-        ),
+        _cell("step", step, notes=[_note("faster", "" if row.is_origin else _known(row.faster))]),
         tag(
             "td",
-            range_svg(bar, longest),
-            tag("span", step.range_text, class_="s-sub"),
-            tag("span", f"GPU busy {row.busy.text}", class_="s-sub") if shows_busy else None,
+            range_svg(bar, scale),
+            _note("range", step.range_text),
+            _note("busy", f"GPU busy {row.busy.text}") if has.busy else None,
             class_="s-graph s-left",
+            data_label="range",
         ),
-        _cell(row.samples_per_s, text=row.samples_per_s.text.removesuffix(" samples/s") if row.samples_per_s else "")
-        if with_batch
-        else None,
+        _cell("rate", row.samples_per_s, text=_rate(row.samples_per_s)) if has.batch else None,
+        _cell("hour", row.usd_per_hour, notes=[_note("hour-note", "")]),
+        _cell("cost", row.usd_per_1000_steps, notes=[_note("cost-range", row.usd_per_1000_steps.range_text)]),
+        _cell("epoch", row.epoch, notes=[_note("epoch-cost", _known(row.usd_per_epoch))]) if has.epoch else None,
+        _cell("cell", row.cell, notes=[_note("cell-cost", _known(row.usd_per_cell))]) if has.cell else None,
         tag(
             "td",
-            row.usd_per_hour.text,
-            title=row.price_note or None,
-            data_sort="" if row.usd_per_hour.value is None else f"{row.usd_per_hour.value:g}",
+            row.memory.text,
+            tag("span", ", ".join(said), class_=f"s-sub s-v-needed {verdict or ''}".rstrip()),
+            data_sort=f"{row.memory.value or 0:g}",
+            data_label="memory",
         ),
-        _cell(row.usd_per_1000_steps, sub=row.usd_per_1000_steps.range_text, class_="s-money"),
-        _cell(
-            row.epoch, sub=row.usd_per_epoch.text if row.usd_per_epoch and row.usd_per_epoch.value is not None else ""
-        )
-        if with_epoch
-        else None,
-        _cell(row.cell, sub=row.usd_per_cell.text if row.usd_per_cell and row.usd_per_cell.value is not None else "")
-        if with_cell
-        else None,
-        tag("td", row.memory.text, memory, title=row.memory_note or None, data_sort=f"{row.memory.value or 0:g}"),
         tag(
             "td",
-            f"{row.largest_batch:,}" if row.largest_batch is not None else "–",
+            tag("span", f"{row.largest_batch:,}" if row.largest_batch is not None else "–", class_="s-v-largest"),
             data_sort="" if row.largest_batch is None else str(row.largest_batch),
+            data_label="largest batch",
         )
-        if with_largest
+        if has.largest
         else None,
-        tag("td", row.bound, class_="s-left s-wide s-narrow", data_sort=row.bound),
+        tag(
+            "td", tag("span", row.bound, class_="s-v-bound"), class_="s-left s-wide s-narrow", data_sort=row.bound
+        ),
         class_="s-here" if row.is_origin else None,
+        data_row=str(index),
         data_short="" if is_short else None,
         data_find=f"{row.vendor} {row.architecture}".lower(),
-    )
+    )  # fmt: skip
+
+
+def _known(quantity: Quantity | None) -> str:
+    return quantity.text if quantity is not None and quantity.value is not None else ""
+
+
+def _rate(quantity: Quantity | None) -> str:
+    return quantity.text.removesuffix(" samples/s") if quantity is not None else ""

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from surfer_lab.report.markup import Child, Markup, embedded_json, name_markup, tag
+from surfer_lab.report.html_controls import gpu_select
+from surfer_lab.report.markup import Child, Markup, name_markup, tag
 from surfer_lab.report.svg import share_svg
 from surfer_lab.view.model import GroupRow, OperationRow, ViewModel
 
-__all__ = ["operation_tables"]
+__all__ = ["operation_controls", "operation_tables"]
 
 
 def operation_tables(view: ViewModel) -> list[Child]:
-    """Heading, choice of the GPU, the table, how it was predicted, and the shares by phase and kind."""
+    """A place for the choice of the GPU, the table, how it was predicted, and the shares by phase and kind."""
     if not view.operations:
         return []
     names = [row.gpu for row in view.rows]
@@ -27,7 +28,7 @@ def operation_tables(view: ViewModel) -> list[Child]:
         tag(
             "th",
             "On ",
-            tag("bdi", names[focus], class_="s-there-name"),
+            tag("bdi", names[focus], class_="s-there"),
             tag("span", "with range", class_="s-sub"),
             scope="col",
         ),
@@ -42,36 +43,13 @@ def operation_tables(view: ViewModel) -> list[Child]:
         tag("tbody", *(_operation_row(view, row, focus, measured=measured) for row in view.operations)),
         class_="s-operations",
     )
-    options = [tag("option", name, value=str(index), selected=index == focus) for index, name in enumerate(names)]
-    data = {
-        "gpus": names,
-        "limits": view.limit_labels,
-        "methods": view.method_labels,
-        "coverage": [row.methods_text for row in view.rows],
-        "operations": [
-            {
-                "text": row.on_text,
-                "range": row.on_range,
-                "share": row.on_share_text,
-                "limit": row.on_limit,
-                "method": row.on_method,
-            }
-            for row in view.operations
-        ],
-    }
     return [
-        tag("h2", "Where the GPU time goes"),
-        tag(
-            "div",
-            tag("label", "On ", tag("select", *options, class_="s-on", aria_label="GPU of this table")),
-            class_="s-controls",
-            hidden=True,
-        ),
+        tag("div", data_part="operation-controls"),
         tag("div", table, class_="s-scroll", role="region", tabindex="0", aria_label="Operations"),
         tag(
             "p",
             "How the GPU time on ",
-            tag("bdi", names[focus], class_="s-there-name"),
+            tag("bdi", names[focus], class_="s-there"),
             " was predicted: ",
             tag("span", view.rows[focus].methods_text, class_="s-coverage"),
             ".",
@@ -79,8 +57,12 @@ def operation_tables(view: ViewModel) -> list[Child]:
         ),
         tag("p", view.coverage.text, class_="s-note") if view.coverage is not None else None,
         tag("div", _groups("By phase", view.phases), _groups("By kind of work", view.families), class_="s-two"),
-        tag("script", embedded_json(data), type="application/json", class_="s-data"),
     ]
+
+
+def operation_controls(view: ViewModel) -> Markup:
+    """On which GPU the operations are shown; put in place by the script."""
+    return tag("div", tag("label", "On ", gpu_select(view, "GPU of this table")), class_="s-controls")
 
 
 def _operation_row(view: ViewModel, row: OperationRow, focus: int, *, measured: bool) -> Markup:
@@ -100,13 +82,13 @@ def _operation_row(view: ViewModel, row: OperationRow, focus: int, *, measured: 
         tag("td", share_svg(row.share), row.share_text, class_="s-left"),
         tag(
             "td",
-            tag("span", row.on_text[focus], class_="s-there-time"),
-            tag("span", row.on_range[focus], class_="s-sub s-there-range"),
+            tag("span", row.on_text[focus], class_="s-v-time"),
+            tag("span", row.on_range[focus], class_="s-sub s-v-time-range"),
             class_="s-strong",
         ),
-        tag("td", row.on_share_text[focus], class_="s-wide s-there-share") if measured else None,
-        tag("td", view.limit_labels[row.on_limit[focus]], class_="s-left s-there-limit"),
-        tag("td", view.method_labels[row.on_method[focus]], class_="s-left s-there-method"),
+        tag("td", row.on_share_text[focus], class_="s-wide s-v-share") if measured else None,
+        tag("td", view.limit_labels[row.on_limit[focus]], class_="s-left s-v-limit"),
+        tag("td", view.method_labels[row.on_method[focus]], class_="s-left s-v-method"),
     )
 
 

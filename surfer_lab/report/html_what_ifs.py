@@ -6,19 +6,10 @@ from collections.abc import Sequence
 
 from surfer_lab.report.curve_svg import curve_svg
 from surfer_lab.report.markup import Child, Markup, join, tag
-from surfer_lab.view.model import AlternativeRow, CurveFigure, MemoryView, Quantity, Verdict, ViewModel
+from surfer_lab.view.detail_model import GridView
+from surfer_lab.view.model import AlternativeRow, CurveFigure, Quantity, Verdict, ViewModel
 
-__all__ = ["what_if_sections", "without_answer"]
-
-
-def what_if_sections(view: ViewModel) -> list[Child]:
-    """Headings and tables; nothing where nothing was asked."""
-    curves = [figure for figure in view.figures if isinstance(figure, CurveFigure)]
-    return [
-        *(_alternatives(view) if view.alternatives else []),
-        *(part for curve in curves for part in _curve(curve)),
-        *(_memory(view.memory) if view.memory is not None else []),
-    ]
+__all__ = ["alternative_section", "curve_section", "memory_section", "without_answer"]
 
 
 def without_answer(view: ViewModel) -> Child:
@@ -33,10 +24,12 @@ def without_answer(view: ViewModel) -> Child:
     return tag("div", tag("p", "No answer for:"), tag("ul", *lines), class_="s-note")
 
 
-def _alternatives(view: ViewModel) -> list[Child]:
+def alternative_section(view: ViewModel) -> list[Child]:
+    """The table of alternatives; nothing where none was asked."""
+    if not view.alternatives:
+        return []
     heads = (("What if", True), ("Step", False), ("Range", False), ("Against as run", False), ("Memory", False))
     return [
-        tag("h2", "In another precision, or compiled"),
         _scroll(
             "What if",
             tag(
@@ -71,7 +64,26 @@ def _verdict(verdict: Verdict) -> Child:
     return tag("span", verdict.value, class_=f"s-sub {said}") if said else None
 
 
-def _curve(figure: CurveFigure) -> list[Child]:
+def curve_section(view: ViewModel, grid: GridView | None) -> list[Child]:
+    """Throughput by batch size: of the GPU shown first, of the one chosen where the grid has several batches."""
+    figure = next((figure for figure in view.figures if isinstance(figure, CurveFigure)), None)
+    follows = grid is not None and len(grid.batch_sizes) > 1
+    if figure is None:
+        return [_scroll("Throughput by batch size", _empty_curve())] if follows else []
+    chosen = tag("p", "On the GPU chosen above, in its precision and compile mode.", class_="s-note")
+    return [
+        chosen if follows else None,
+        tag("p", figure.description, class_="s-note"),
+        _scroll(figure.title, curve_svg(figure)),
+        _scroll(f"{figure.title}, table", _curve_table(figure)),
+    ]
+
+
+def _empty_curve() -> Markup:
+    return tag("svg", class_="s-scatter s-curve", role="img", viewBox="0 0 680 300", aria_label="Throughput by batch")
+
+
+def _curve_table(figure: CurveFigure) -> Markup:
     rows = (
         tag(
             "tr",
@@ -84,20 +96,21 @@ def _curve(figure: CurveFigure) -> list[Child]:
         )
         for point in figure.points
     )
-    heads = (("Batch", False), ("Samples/s", False), ("Step", False), ("Memory", False), ("", True))
-    return [
-        tag("h2", figure.title),
-        tag("p", figure.description, class_="s-note"),
-        _scroll(figure.title, curve_svg(figure)),
-        tag(
-            "details",
-            tag("summary", "Batch sizes as a table"),
-            _scroll(f"{figure.title}, table", tag("table", _heads(heads), tag("tbody", *rows), class_="s-batches")),
-        ),
-    ]
+    heads = (("Batch", False), ("Samples/s", False), ("Step", False), ("Memory", False), ("Mark", True))
+    return tag(
+        "table",
+        tag("caption", f"{figure.title} on {figure.gpu}"),
+        _heads(heads),
+        tag("tbody", *rows),
+        class_="s-batches",
+    )
 
 
-def _memory(memory: MemoryView) -> list[Child]:
+def memory_section(view: ViewModel) -> list[Child]:
+    """What the step needs on the GPU shown first, and its parts; nothing where no tensor is known."""
+    memory = view.memory
+    if memory is None:
+        return []
     sums = (("Allocated", memory.allocated), ("Reserved", memory.reserved), ("On the device", memory.device))
     rows = [_memory_row(row.label, row.amount, row.source) for row in memory.parts]
     total = [_memory_row(label, amount, "", class_="s-here") for label, amount in sums]
@@ -105,18 +118,22 @@ def _memory(memory: MemoryView) -> list[Child]:
     device = memory.device
     span = f" ({device.range_text})" if device.range_text else ""
     return [
-        tag("h2", f"Memory on {memory.gpu}"),
         tag(
             "p",
-            f"{device.text}{span} on the device at the peak ({memory.when}): allocated {memory.allocated.text}, "
-            f"reserved {memory.reserved.text}",
+            f"On {memory.gpu}: {device.text}{span} on the device at the peak ({memory.when}): "
+            f"allocated {memory.allocated.text}, reserved {memory.reserved.text}",
             f"; {memory.measured}" if memory.measured else None,
             ".",
         ),
-        tag(
-            "details",
-            tag("summary", "Part by part"),
-            _scroll("Memory by part", tag("table", _heads(heads), tag("tbody", *rows, *total), class_="s-memory")),
+        _scroll(
+            "Memory by part",
+            tag(
+                "table",
+                tag("caption", f"Memory on {memory.gpu}, part by part"),
+                _heads(heads),
+                tag("tbody", *rows, *total),
+                class_="s-memory",
+            ),
         ),
     ]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from surfer_lab.view.model import CurveFigure, GpuRow, MemoryView, PartitionFigure, ViewModel
@@ -14,8 +14,11 @@ __all__ = ["markdown_of"]
 _SPECIAL: Final = re.compile(r"([\\`*_{}\[\]<>()#+!|~$&])")
 
 
-def markdown_of(view: ViewModel, *, made_on: str = "") -> str:
-    """A GitHub-flavoured Markdown document; ends in a newline. `made_on` is a date in words, "" for none."""
+def markdown_of(view: ViewModel, *, made_on: str = "", figures: Mapping[str, str] | None = None) -> str:
+    """A GitHub-flavoured Markdown document; ends in a newline. `made_on` is a date in words, "" for none.
+
+    `figures` are the files of its figures: title -> address, as it stands in a link.
+    """
     measured = any(row.here.value is not None for row in view.operations)
     blocks = [
         f"# {_text(view.title)}",
@@ -26,6 +29,7 @@ def markdown_of(view: ViewModel, *, made_on: str = "") -> str:
             for figure in view.figures
             if isinstance(figure, PartitionFigure)
         ),
+        *(f"![{_text(title)}]({address})" for title, address in (figures or {}).items()),
         f"## GPUs\n\n{_gpus(view)}" if view.rows else "",
         _blocked(view),
         f"## In another precision, or compiled\n\n{_alternatives(view)}" if view.alternatives else "",
@@ -40,6 +44,9 @@ def markdown_of(view: ViewModel, *, made_on: str = "") -> str:
         else "",
         "## To know\n\n" + "\n".join(f"- {_text(warning)}" for warning in view.warnings) if view.warnings else "",
         "\n\n".join(_text(note) for note in (*view.assumptions, view.range_note, view.price_note) if note),
+        "## How such predictions did on measured cases\n\n" + "\n".join(f"- {_text(line)}" for line in view.accuracy)
+        if view.accuracy
+        else "",
         _text(f"Surfer Lab {view.version}".rstrip() + (f": {view.command}" if view.command else "")),
     ]
     return "\n\n".join(block for block in blocks if block) + "\n"

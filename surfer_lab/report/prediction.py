@@ -5,7 +5,6 @@ The one place where trace, catalogue, prices, engine, planner and view are put t
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -42,11 +41,10 @@ from surfer_lab.planner.ranking import shortlist
 from surfer_lab.planner.sharding import ShardedNeed, sharded_needs
 from surfer_lab.planner.what_ifs import BatchCurve, Blocked, alternatives, batch_curve, in_precision
 from surfer_lab.report.bundle import mime_bundle
-from surfer_lab.report.html import html_page
-from surfer_lab.report.markdown import markdown_of
 from surfer_lab.report.provenance import new_provenance
 from surfer_lab.report.rows import csv_of, curve_rows, flat_rows, memory_rows
 from surfer_lab.report.text import text_of
+from surfer_lab.report.written import write_report
 from surfer_lab.trace.model import Trace, TraceOrigin
 from surfer_lab.trace.reader import read
 from surfer_lab.view.build import focus_of, view_of
@@ -159,7 +157,7 @@ class Prediction:
         """Outcomes of the product: by default all GPUs, nine batch sizes where they are known, as run and AMP, compiled
         and not. `between` is called between the passes of the engine, and may raise to stop.
 
-        Refused: batch sizes of a step that is known at one only (PredictionError), GPUs not predicted (UnknownGpuError).
+        Refused: batch sizes of a step that is known at one only (PredictionError), GPUs that were not predicted.
         """
         own = (self.options.precision, self.options.compile)
         scaling, step = self.question.scaling, self.question.step
@@ -357,30 +355,8 @@ class Prediction:
         return msgspec.json.encode(self.view).decode()
 
     def report(self, path: str | Path) -> Path:
-        """Write a report and return its path; the form follows the suffix: .html, .md, .txt, .json or .csv."""
-        target = Path(path)
-        today = datetime.date.today()
-        made_on = f"{today.day} {today:%B %Y}"
-        forms: dict[str, Callable[[], str]] = {
-            ".html": lambda: html_page(self.view, made_on=made_on),
-            ".md": lambda: markdown_of(self.view, made_on=made_on),
-            ".txt": lambda: text_of(self.view) + "\n",
-            ".json": lambda: self.to_json() + "\n",
-            ".csv": lambda: csv_of(self.outcomes, self.question.blocked),
-        }
-        form = forms.get(target.suffix.lower().replace(".htm", ".html").replace(".htmll", ".html"))
-        if form is None:
-            raise OptionError(
-                f"a report cannot be written as {target.name!r}", remedy="a name that ends in " + ", ".join(forms)
-            )
-        text = form()
-        try:
-            target.write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise OptionError(
-                f"{target} cannot be written ({error.strerror})", remedy="another folder or name"
-            ) from error
-        return target
+        """Write a report and return its path; the form follows the ending: .html, .md, .pdf, .txt, .json or .csv."""
+        return write_report([self.view], path, others={".csv": lambda: csv_of(self.outcomes, self.question.blocked)})
 
     def __repr__(self) -> str:
         return text_of(self.view)

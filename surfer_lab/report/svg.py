@@ -6,13 +6,14 @@ Every drawing has a name that a screen reader says; its numbers stand beside it 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from surfer_lab.report.markup import Markup, tag
 from surfer_lab.view.model import PartitionBar, RangeBar, ScatterFigure, ScatterPoint
 
-__all__ = ["partition_svg", "range_svg", "scatter_svg", "share_svg"]
+__all__ = ["LogScale", "partition_svg", "range_svg", "scatter_svg", "share_svg"]
 
 _WIDTH: Final = 680
 _HEIGHT: Final = 300
@@ -23,14 +24,33 @@ def _percent(fraction: float) -> str:
     return f"{100 * min(1.0, max(0.0, fraction)):.1f}%"
 
 
-def range_svg(bar: RangeBar, longest: float) -> Markup:
-    """One GPU's time as a dot on its range, from 0 to the longest of the table; its numbers stand beside it."""
-    top = longest if longest > 0 else 1.0
-    low, high = bar.low / top, bar.high / top
+@dataclass(frozen=True, kw_only=True)
+class LogScale:
+    """A logarithmic scale from the least to the greatest value: a range that is a factor is as long everywhere."""
+
+    low: float
+    high: float
+
+    @classmethod
+    def around(cls, values: Iterable[float]) -> LogScale:
+        """The scale that holds these values, the positive ones, with a little room at both ends."""
+        known = [value for value in values if value > 0] or [1.0]
+        return cls(low=min(known) / 1.05, high=max(known) * 1.05)
+
+    def place(self, value: float) -> float:
+        """Where a value lies, 0 to 1."""
+        if value <= self.low:
+            return 0.0
+        return min(1.0, math.log(value / self.low) / math.log(self.high / self.low))
+
+
+def range_svg(bar: RangeBar, scale: LogScale) -> Markup:
+    """One GPU's time as a dot on its range; its numbers stand beside it."""
+    low, high = scale.place(bar.low), scale.place(bar.high)
     return tag(
         "svg",
         tag("rect", x=_percent(low), width=_percent(high - low), y="4", height="8", rx="4", class_="s-range"),
-        tag("circle", cx=_percent(bar.value / top), cy="8", r="4.5", class_="s-dot"),
+        tag("circle", cx=_percent(scale.place(bar.value)), cy="8", r="4.5", class_="s-dot"),
         class_="s-bar",
         aria_hidden="true",
     )
@@ -133,7 +153,12 @@ def scatter_svg(figure: ScatterFigure) -> Markup:
         )
     )
     return tag(
-        "svg", *drawn, class_="s-scatter", role="img", viewBox=f"0 0 {_WIDTH} {_HEIGHT}", aria_label=figure.description
+        "svg",
+        *drawn,
+        class_="s-scatter s-cost",
+        role="img",
+        viewBox=f"0 0 {_WIDTH} {_HEIGHT}",
+        aria_label=figure.description,
     )
 
 

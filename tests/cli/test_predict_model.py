@@ -71,7 +71,7 @@ def test_a_workload_is_answered_with_time_memory_batch_curve_and_coverage(run, t
     ):  # fmt: skip
         assert said in done.stdout, said
     html = page.read_text(encoding="utf-8")
-    assert "Batch sizes as a table" in html
+    assert "Batch size on" in html and "s-batches" in html
     assert "s-band" in html
     with table.open(encoding="utf-8") as stream:
         assert {row["gpu"] for row in csv.DictReader(stream)} == {"T4", "L4"}

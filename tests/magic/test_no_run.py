@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 
 import jsonschema
+import msgspec
 import pytest
 
 import surfer_lab
 from surfer_lab.report.bundle import MIME_TYPE
-from surfer_lab.view.schema import view_schema
+from surfer_lab.view.stored_model import StoredView
 
 torch = pytest.importorskip("torch")
 
@@ -55,10 +56,10 @@ def test_the_cell_is_answered_and_neither_run_nor_left_traces(ready):
     assert all(parameter.grad is None for parameter in ready["model"].parameters())
     assert not ready["optimizer"].state
     view = answer(ready)
-    jsonschema.validate(json.loads(json.dumps(view)), view_schema())
+    jsonschema.validate(json.loads(json.dumps(view)), msgspec.json.schema(StoredView))
     assert view["title"] == "Training step, batch 24"
     assert "nothing was run" in view["sentences"][0]["text"]
-    assert {row["gpu"] for row in view["rows"]} == {"T4", "L4"}
+    assert set(view["rows"]["gpu"]) == {"T4", "L4"}
     assert any("numbers read from tensors" in warning for warning in view["warnings"])
 
 
@@ -134,7 +135,7 @@ def test_an_error_of_the_users_is_told_with_its_line(ready):
 def test_a_gpu_that_lacks_a_dtype_is_named_instead_of_a_number(ready):
     ready.run("%%predict --no-run --on T4,L4 --precision amp-bf16 --compile default" + STEP)
     view = answer(ready)
-    assert [row["gpu"] for row in view["rows"]] == ["L4"]
+    assert view["rows"]["gpu"] == ["L4"]
     assert view["blocked"] == [{"gpu": "T4", "why": "no bf16 tensor cores: torch would emulate it"}]
     assert view["title"] == "Training step, batch 24, AMP bf16, compiled"
     shown = [row for row in view["alternatives"] if row.get("is_shown")]

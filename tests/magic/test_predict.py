@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import jsonschema
+import msgspec
 import pytest
 
 import surfer_lab
@@ -12,7 +13,8 @@ from surfer_lab.magic.history import history
 from surfer_lab.planner.options import PredictOptions
 from surfer_lab.report.bundle import MIME_TYPE
 from surfer_lab.report.prediction import predict_as_asked
-from surfer_lab.view.schema import view_schema
+from surfer_lab.view.stored import restored
+from surfer_lab.view.stored_model import StoredView
 from tests.planner.predictions import trace
 
 torch = pytest.importorskip("torch")
@@ -64,7 +66,7 @@ def test_the_cell_runs_once_and_its_output_comes_first_then_the_answer(trained):
     assert set(bundle) == {MIME_TYPE, "text/html", "text/plain"}
     assert "Training step, batch 32" in bundle["text/plain"]
     assert "<script>" in bundle["text/html"]
-    jsonschema.validate(json.loads(json.dumps(bundle[MIME_TYPE])), view_schema())
+    jsonschema.validate(json.loads(json.dumps(bundle[MIME_TYPE])), msgspec.json.schema(StoredView))
 
 
 def test_the_model_ends_as_after_a_plain_run(trained):
@@ -87,11 +89,12 @@ def test_operations_point_to_the_lines_of_the_cell(trained):
 def test_options_choose_gpus_prices_and_the_name(trained):
     trained.run("%%predict --on H100 SXM5, L4 --price L4=0.5 --batch-size 64 --name mine" + LOOP)
     view = bundles(trained)[0][MIME_TYPE]
-    assert {row["gpu"] for row in view["rows"]} == {"H100 SXM5", "L4"}
+    assert set(view["rows"]["gpu"]) == {"H100 SXM5", "L4"}
     assert view["name"] == "mine"
     assert view["title"] == "Training step, batch 64"
     assert view["command"] == "%%predict --on 'H100 SXM5,L4' --batch-size 64 --price L4=0.5 --name mine"
-    assert next(row for row in view["rows"] if row["gpu"] == "L4")["usd_per_hour"]["text"] == "$0.500"
+    rows = restored(msgspec.convert(view, StoredView)).rows
+    assert next(row for row in rows if row.gpu == "L4").usd_per_hour.text == "$0.500"
 
 
 @pytest.mark.parametrize(
@@ -180,7 +183,7 @@ def test_a_report_is_written_in_the_form_of_its_suffix(predicted, tmp_path, suff
 
 
 def test_a_report_of_no_known_form_is_refused(predicted, tmp_path):
-    predicted.run(f"%surfer report {tmp_path / 'answer.pdf'}")
+    predicted.run(f"%surfer report {tmp_path / 'answer.docx'}")
     assert ".html" in predicted.err
 
 
