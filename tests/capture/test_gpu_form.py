@@ -90,15 +90,16 @@ def test_dropout_of_whole_channels_stays_what_it_is_on_a_gpu_too() -> None:
 @pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])
 @pytest.mark.parametrize("bidirectional", [False, True])
 def test_a_recurrent_network_is_one_cudnn_op_each_way(kind: str, bidirectional: bool) -> None:
+    """As the module got its input: cuDNN's op turns it itself where the batch comes first."""
     model = getattr(nn, kind)(6, 5, num_layers=2, batch_first=True, bidirectional=bidirectional, dropout=0.2)
     trace = _steady(model, torch.randn(3, 7, 6))
     found = names(trace)
     assert found.count("_cudnn_rnn") == found.count("_cudnn_rnn_backward") == 1
     assert not {"addmm", "mm", "sigmoid_", "mkldnn_rnn_layer"} & set(found)
     (row,) = [row for row in rows(trace) if row.name == "aten::_cudnn_rnn"]
-    assert row.shapes[0] == (7, 3, 6)
+    assert row.shapes[0] == (3, 7, 6)
     assert row.shapes[1] == tuple(tuple(weight.shape) for weight in model._flat_weights)
-    assert row.results[0] == (7, 3, 10 if bidirectional else 5)
+    assert row.results[0] == (3, 7, 10 if bidirectional else 5)
 
 
 def test_a_decoder_loop_calls_its_network_as_often_as_it_does() -> None:

@@ -31,7 +31,9 @@ def recurrent_layers(ops: Sequence[LoggedOp], index: int) -> Fold | None:
     directions = 2 if facts.bidirectional else 1
     width = facts.projection_size or facts.hidden_size
     positions, batch = source[0], source[1]
-    out = (positions, batch, directions * width)
+    if facts.batch_first:  # cuDNN's op gets it as the module did; what a CPU runs has it turned already
+        source = (batch, positions, source[2])
+    out = (*source[:2], directions * width)
     state = (facts.layer_count * directions, batch, width)
     cell = (facts.layer_count * directions, batch, facts.hidden_size) if facts.mode == "LSTM" else None
     settings = (
@@ -77,17 +79,19 @@ def _rnn_input(run: Sequence[LoggedOp], facts: RnnFacts) -> Shape:
     shape = shape_of(first.input_shapes[0])
     if first.name == "aten::mkldnn_rnn_layer" and len(shape) == 3:
         return shape
-    # a product over all positions at once: rows = positions x batch; the state's product shows the batch
-    product = shape_of(first.input_shapes[1] if first.name == "aten::addmm" else first.input_shapes[0])
-    rows = product[0] if product else 1
-    later = [part for part in run if part.name in _RNN_WORK and part is not first]
-    batches = [
-        shape_of(part.input_shapes[1] if part.name == "aten::addmm" else part.input_shapes[0])[0]
-        for part in later
-        if len(shape_of(part.input_shapes[1] if part.name == "aten::addmm" else part.input_shapes[0])) == 2
-    ]
-    batch = min(batches, default=rows) or 1
-    return (max(1, rows // batch), batch, product[-1] if product else facts.hidden_size)
+    rows = [_rows(part) for part in run if part.name in _RNN_WORK]
+    batch = min(rows) or 1
+    # torch on a CPU multiplies all positions' input at once and the state at each; elsewhere both at each position
+    products = len(rows) // (facts.layer_count * (2 if facts.bidirectional else 1))
+    positions = products - 1 if max(rows) > batch else products // 2
+    features = facts.weight_shapes[0][-1] if facts.weight_shapes else facts.hidden_size
+    return (max(1, positions), batch, features)
+
+
+def _rows(product: LoggedOp) -> int:
+    """Rows of the left factor."""
+    shape = shape_of(product.input_shapes[1] if product.name == "aten::addmm" else product.input_shapes[0])
+    return shape[-2] if len(shape) > 1 else 1
 
 
 def _rnn_results(run: Sequence[LoggedOp]) -> tuple[int, ...]:

@@ -19,6 +19,7 @@ import numpy as np
 from surfer_lab.engine.compilation import CompileMode
 from surfer_lab.engine.lowering.ops.fused import FUSED_POINTWISE, FUSED_REDUCTION, fused_arguments
 from surfer_lab.engine.options import EngineOptions
+from surfer_lab.engine.whatif.conv_bias import with_biases_apart
 from surfer_lab.engine.whatif.conv_layout import lay_out_convolutions
 from surfer_lab.engine.whatif.fused_ops import is_compiled
 from surfer_lab.engine.whatif.fusion import Group, groups_of
@@ -59,6 +60,7 @@ def with_compile(trace: Trace, mode: CompileMode, *, options: EngineOptions = _D
         )
     draft = Draft(trace)
     is_laid_out = lay_out_convolutions(draft.rows)
+    draft.rows = with_biases_apart(draft.rows)
     groups = groups_of(draft.rows, draft.storages)
     users = _users(draft)
     draft.rows = [_fused(draft, group, users) if _is_kernel(group) else group.members[0].row for group in groups]

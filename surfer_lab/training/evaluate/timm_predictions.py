@@ -26,6 +26,7 @@ from surfer_lab.hardware.dtypes import RateClass
 from surfer_lab.hardware.gpu import Gpu
 from surfer_lab.planner.batch import BatchScaling
 from surfer_lab.trace.model import Trace
+from surfer_lab.training.timm_table.layout import laid_out
 from surfer_lab.training.timm_table.precision import in_precision
 from surfer_lab.training.timm_table.rows import RENAMED, CaptureKey, key_of
 from surfer_lab.training.timm_table.store import CaptureStore
@@ -71,7 +72,9 @@ def predict_rows(
             for *_, row in group:
                 yield RowPrediction(row=int(row.Index), reason=reason or "its step is not captured yet")
         else:
-            yield from _of_capture(capture, group, store.family(key.arch) or key.arch, catalog, key.mode == "train")
+            yield from _of_capture(
+                laid_out(capture, key.layout), group, store.family(key.arch) or key.arch, catalog, key.mode == "train"
+            )
         done += len(group)
         if progress is not None:
             progress(done, len(keyed))

@@ -149,5 +149,7 @@ def _captured(network: Network, key: CaptureKey) -> Trace:
 
 
 def _told(error: BaseException) -> str:
+    if isinstance(error, SurferError):
+        return str(error)[:300]
     lines = str(error).strip().splitlines()
     return f"{type(error).__name__}: {lines[0] if lines else 'no message'}"[:300]

@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 
+from surfer_lab.errors import OptionError
 from surfer_lab.training.timm_table.torchvision_stand_in import import_timm
 
 __all__ = ["Network", "build_network", "family_of"]
@@ -40,9 +41,15 @@ def build_network(
 ) -> Network:
     """The network as timm builds it by default, on "meta".
 
-    `img_size` rebuilds networks whose tables belong to one image size; None: the size that timm gives it.
+    `img_size` rebuilds networks whose tables belong to one image size; None: the size that timm gives it. OptionError
+    where this timm has no such network.
     """
     timm = import_timm()
+    if not timm.is_model(arch):
+        raise OptionError(
+            f"timm {timm.__version__} has no network of this name: it was renamed or taken out since the measurements",
+            remedy="a version of timm that has it",
+        )
     sizes: dict[str, Any] = {} if img_size is None else {"img_size": img_size}
     with _attention(timm, is_fused=fused_attention), torch.device("meta"), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # timm's remarks on names that it will rename

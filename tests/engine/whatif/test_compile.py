@@ -53,6 +53,20 @@ def chain(*names: str, size: int = MIB // 4) -> Graph:
     return graph
 
 
+def test_a_convolutions_bias_is_added_in_the_kernel_that_follows() -> None:
+    graph = Graph()
+    graph.before("x", (4, 8, 16, 16))
+    graph.before("weight", (8, 8, 1, 1))
+    graph.before("bias", (8,))
+    graph.op("convolution", ["x", "weight", "bias"], {"y": (4, 8, 16, 16)})
+    graph.op("relu", ["y"], {"z": (4, 8, 16, 16)}, kept=["z"])
+    step = compiled(graph.trace())
+    assert not list(violations(step))
+    assert list(step.ops.name) == ["aten::convolution", "surfer::fused_pointwise"]
+    tensor, filters, bias = 4 * 4 * 8 * 16 * 16, 4 * 8 * 8, 4 * 8
+    assert moved(step) == (tensor + filters + tensor + bias, 2 * tensor, 2)
+
+
 def test_a_chain_of_three_reads_once_and_writes_once() -> None:
     plain = chain("relu", "sigmoid", "tanh").trace()  # 1 MiB a tensor
     assert moved(plain) == (3 * MIB, 3 * MIB, 3)

@@ -11,6 +11,8 @@ import pytest
 if find_spec("timm") is None:  # importing it would need torchvision
     pytest.skip("timm is not installed: it is in the evaluate extra", allow_module_level=True)
 
+import torch
+
 from surfer_lab.planner.batch import BatchScaling
 from surfer_lab.trace.storage import to_bytes
 from surfer_lab.training.timm_table import quick_shapes
@@ -28,6 +30,15 @@ def test_no_stand_in_is_left_behind() -> None:
     build_network("resnet18")
     left = [name for name in sys.modules if name.split(".")[0] == "torchvision"]
     assert not [name for name in left if type(sys.modules[name]).__name__ == "_Placeholder"]
+
+
+def test_a_recurrent_layer_on_meta_is_one_op_over_all_positions() -> None:
+    """There torch multiplies state and input at each position; on a CPU all positions' input at once."""
+    layer = torch.nn.LSTM(4, 5, batch_first=True, bidirectional=True, device="meta")
+    trace = capture_inference(torch.nn.Sequential(torch.nn.Flatten(1, 2), layer), 4, "NCHW", batch_size=7)
+    found = [row for row in range(len(trace.ops)) if trace.ops.name[row] == "aten::_cudnn_rnn"]
+    assert [trace.ops.input_shapes[row][0] for row in found] == [(7, 12, 4)]
+    assert [trace.ops.output_shapes[row][0] for row in found] == [(7, 12, 10)]
 
 
 @pytest.mark.parametrize("arch", NETWORKS)

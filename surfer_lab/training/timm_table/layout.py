@@ -1,0 +1,42 @@
+"""In which layout do the convolutions of a row of timm's tables run? As its networks' weights lie.
+
+A network moved to channels-last has weights that lie so, and cuDNN then takes every convolution over two dimensions in
+that layout, whatever its input's. On "meta", where steps are captured, torch gives their results channels-first all the
+same (torch 2.13: only what calls itself CUDA is asked), and later ones look as if their tensors had to be turned.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+
+from surfer_lab.trace.model import Trace
+from surfer_lab.trace.tables import ArgShapes, MemoryFormat
+
+__all__ = ["laid_out"]
+
+# where the weight stands among the arguments
+_WEIGHT: Final = {"aten::convolution": 1, "aten::convolution_backward": 2}
+_TWO_DIMENSIONS: Final = 4
+
+
+def laid_out(trace: Trace, layout: str) -> Trace:
+    """The step with its convolutions in the layout of the row: "NHWC", or "NCHW", which is as captured."""
+    if layout != "NHWC":
+        return trace
+    ops = trace.ops
+    weight_at = ops.name.map(lambda name: _WEIGHT.get(name, -1), absent=-1, dtype=np.int8)
+    planar = [
+        ops.input_shapes.map(lambda shapes, at=at: _is_planar(shapes, at), absent=False, dtype=np.bool_)  # type: ignore[misc]
+        for at in (1, 2)
+    ]
+    chosen = ((weight_at == 1) & planar[0]) | ((weight_at == 2) & planar[1])
+    memory_format = np.where(chosen, np.int8(MemoryFormat.CHANNELS_LAST), ops.memory_format)
+    return replace(trace, ops=replace(ops, memory_format=memory_format.astype(np.int8)))
+
+
+def _is_planar(shapes: ArgShapes, at: int) -> bool:
+    weight = shapes[at] if at < len(shapes) else None
+    return isinstance(weight, tuple) and len(weight) == _TWO_DIMENSIONS
