@@ -1,0 +1,56 @@
+"""How is Ray reached? A local one started here, or a cluster by its address; without dashboard and usage statistics."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from typing import Any, Final
+
+from surfer_lab.errors import OptionError
+
+__all__ = ["connect", "disconnect"]
+
+_ATTEMPTS: Final = 4  # Ray gives its own processes 30 s, which a busy machine may exceed
+
+
+def connect(address: str | None, *, workers: int) -> bool:
+    """Connect this process to Ray; True where a local one was started, which `disconnect` ends.
+
+    Locally as many workers may run as are asked for, whatever the number of cores: each counts as one CPU of Ray's.
+    OptionError where Ray is not installed, or no cluster answers at the address.
+    """
+    if importlib.util.find_spec("ray") is None:
+        raise OptionError("Ray is not installed, and it runs the workers", remedy='pip install "surfer-lab[cluster]"')
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # a worker without a GPU of its own sees them all
+    import ray
+
+    if ray.is_initialized():
+        return False
+    words: dict[str, Any] = {"log_to_driver": False, "logging_level": "error", "namespace": "surfer-lab"}
+    if address is not None:
+        try:
+            ray.init(address=address, **words)
+        except (ConnectionError, ValueError, RuntimeError) as error:
+            raise OptionError(
+                f"no Ray cluster answers at {address} ({type(error).__name__})",
+                remedy="ray start --head, or no --address",
+            ) from error
+        return False
+    for attempt in range(_ATTEMPTS):
+        try:
+            ray.init(num_cpus=max(workers + 1, os.cpu_count() or 1), include_dashboard=False, **words)
+        except Exception as error:  # Ray raises a bare Exception where its processes are slow to start
+            ray.shutdown()
+            if "during startup" not in str(error) or attempt == _ATTEMPTS - 1:
+                raise
+        else:
+            break
+    return True
+
+
+def disconnect() -> None:
+    """End the local Ray, or leave the cluster."""
+    import ray
+
+    ray.shutdown()

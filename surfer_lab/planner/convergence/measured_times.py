@@ -1,0 +1,128 @@
+"""What do probes say about a cluster's times? Throughput of each worker, spread, links and servers, from phase records.
+
+A worker's time by share gives rate and overhead where probes gave it two different shares (one group and many groups
+do), else the rate alone. All-reduce times at two or more group sizes give latency and transfer apart; at one size all
+of it counts as latency, which only matters for sizes in between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surfer_lab.errors import OptionError
+from surfer_lab.planner.convergence.cluster_times import ClusterTimes
+from surfer_lab.planner.convergence.devices import throughput_curve
+from surfer_lab.planner.convergence.run_record import PhaseRecord
+
+__all__ = ["cluster_times", "worker_rates"]
+
+F64 = NDArray[np.float64]
+
+_LEAST_STEPS = 2  # of a worker in a phase, before its mean is believed
+_SPREAD_SAMPLES = 400
+
+
+def worker_rates(records: Sequence[PhaseRecord], workers: int) -> tuple[F64, F64]:
+    """(samples a second, overhead in seconds) of each worker, (workers,) each, by all phases it took part in."""
+    rates, overheads = np.full(workers, np.nan), np.zeros(workers)
+    for worker in range(workers):
+        total: dict[int, tuple[float, int]] = {}
+        for record in records:
+            for member in record.members:
+                if member.worker == worker and member.samples > 0 and len(member.compute_s):
+                    sum_s, count = total.get(member.samples, (0.0, 0))
+                    total[member.samples] = (sum_s + float(member.compute_s.sum()), count + len(member.compute_s))
+        mean = {share: sum_s / count for share, (sum_s, count) in total.items() if count >= _LEAST_STEPS}
+        if not mean:
+            continue
+        low, high = min(mean), max(mean)
+        if high >= 1.5 * low and mean[high] > mean[low]:
+            rates[worker], overheads[worker] = throughput_curve(list(mean), list(mean.values()))
+        else:
+            rates[worker] = sum(mean) / sum(mean.values())
+    if np.isnan(rates).all():
+        raise OptionError("no worker was timed", remedy="a probe of two or more rounds")
+    rates[np.isnan(rates)] = float(np.nanmedian(rates))  # one whose share was 0 so far
+    return rates, overheads
+
+
+def cluster_times(records: Sequence[PhaseRecord], workers: int) -> ClusterTimes:
+    """The cluster as these phases saw it; the more different their numbers of groups, the better."""
+    ran = [record for record in records if record.count]
+    if not ran:
+        raise OptionError("no probe ran", remedy="a probe of some updates")
+    rates, overheads = worker_rates(ran, workers)
+    hop_s, reduce_s = _links(ran)
+    return ClusterTimes(
+        batch_size=ran[-1].request.batch_size,
+        samples_per_s=rates,
+        overhead_s=overheads,
+        hop_s=hop_s,
+        reduce_s=reduce_s,
+        exchange_s=_mean_of(ran, "exchange_s"),
+        server_s=_mean_of(ran, "service_s"),
+        spread=_spread(ran),
+        error_fraction=_error_fraction(ran),
+    )
+
+
+def _mean_of(records: Sequence[PhaseRecord], column: str) -> float:
+    """Over updates whose groups were back at least once; the median over phases, as one may have been disturbed."""
+    found = []
+    for record in records:
+        values = record.column(column)[record.request.setting.groups :]
+        if len(values):
+            found.append(float(values.mean()))
+    return float(np.median(found)) if found else 0.0
+
+
+def _links(records: Sequence[PhaseRecord]) -> tuple[float, float]:
+    """(latency of a hop, time to send all gradients once): t(k) = 2 (k-1) hop + 2 (k-1)/k reduce, neither negative."""
+    sizes: dict[int, list[float]] = {}
+    for record in records:
+        members = {member.worker for member in record.members}
+        size = max(1, round(len(members) / record.request.setting.groups))
+        if size > 1 and record.count > 1:
+            sizes.setdefault(size, []).append(float(np.median(record.column("all_reduce_s")[1:])))
+    if not sizes:
+        return 0.0, 0.0
+    k = np.array(sorted(sizes), dtype=np.float64)
+    time = np.array([float(np.mean(sizes[int(size)])) for size in k])
+    hops, sends = 2.0 * (k - 1.0), 2.0 * (k - 1.0) / k
+    if len(k) == 1:
+        return float(time[0] / hops[0]), 0.0
+    hop, send = np.linalg.lstsq(np.stack([hops, sends], axis=1) / time[:, None], np.ones(len(k)), rcond=None)[0]
+    if hop < 0.0:
+        return 0.0, float((sends @ time) / (sends @ sends))
+    if send < 0.0:
+        return float((hops @ time) / (hops @ hops)), 0.0
+    return float(hop), float(send)
+
+
+def _spread(records: Sequence[PhaseRecord]) -> tuple[float, ...]:
+    """Compute times over their worker's mean of the phase, thinned out evenly where there are many."""
+    parts = [
+        member.compute_s / member.compute_s.mean()
+        for record in records
+        for member in record.members
+        if member.samples > 0 and len(member.compute_s) >= 4 and member.compute_s.mean() > 0
+    ]
+    if not parts:
+        return (1.0,)
+    every = np.sort(np.concatenate(parts))
+    if len(every) > _SPREAD_SAMPLES:
+        every = every[np.linspace(0, len(every) - 1, _SPREAD_SAMPLES).round().astype(int)]
+    return tuple(float(value) for value in every / every.mean())
+
+
+def _error_fraction(records: Sequence[PhaseRecord]) -> float:
+    """Standard error of the mean round: what so few updates leave unknown, at least 3 %."""
+    found = []
+    for record in records:
+        rounds = sum(record.column(name) for name in ("compute_s", "all_reduce_s", "exchange_s", "service_s"))
+        if record.count > 3:
+            found.append(float(np.std(rounds) / np.mean(rounds) / np.sqrt(record.count)))
+    return max(0.03, float(np.mean(found))) if found else 0.10

@@ -1,0 +1,460 @@
+"""How is a run tuned while it trains? Omnivore's automatic optimizer, with the planner's model in front of it.
+
+Cold start: synchronous, momentum 0.9, learning rates by decades. Measuring: one short probe with many groups, so that
+the model knows what an iteration costs with any number of them. Then epochs: groups, momentum and rate are searched in
+short trials of equal seconds, most promising first; training goes on with the best; and so on until the target loss.
+
+Trials start from one state and the winner's end is kept, so that a search costs its losers only. What is spent on
+searching is held below a share of the time that the run is expected to take (10 %). A setting that diverged rules out
+all above it. Every decision is logged with its reason. Pure: the runner has the clock.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Final
+
+from surfer_lab.errors import OptionError
+from surfer_lab.planner.convergence.candidates import COLD_START_RATES, candidates, is_ruled_out
+from surfer_lab.planner.convergence.cluster_times import ClusterTimes
+from surfer_lab.planner.convergence.decisions import Decision, DecisionKind
+from surfer_lab.planner.convergence.hardware_efficiency import group_counts, group_times
+from surfer_lab.planner.convergence.measured_times import cluster_times
+from surfer_lab.planner.convergence.run_record import (
+    PhaseInterrupted,
+    PhaseRecord,
+    PhaseRequest,
+    PhaseRunner,
+    PhaseStatus,
+    RunState,
+)
+from surfer_lab.planner.convergence.setting import Setting
+from surfer_lab.planner.convergence.statistical_efficiency import StatisticalModel
+from surfer_lab.planner.convergence.time_to_loss import TrainingPlan, plan_training
+
+__all__ = ["Goal", "Optimizer", "Phase", "PhaseRole", "SearchOptions", "TunedRun"]
+
+COLD_MOMENTUM: Final = 0.9
+_DIVERGED: Final = 4.0  # times the first loss
+_FASTER: Final = 1.10  # more groups must give more than 10 % faster iterations
+
+
+@dataclass(frozen=True, kw_only=True)
+class Goal:
+    """What is to be reached: the mean loss of `window` updates, within `max_seconds`."""
+
+    batch_size: int
+    target_loss: float
+    window: int = 20
+    max_seconds: float = 3600.0
+    seed: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchOptions:
+    """How the search is done; the defaults are Omnivore's where it names them."""
+
+    overhead_fraction: float = 0.10
+    trial_updates: int = 16  # of a synchronous run; other trials take the same seconds
+    cold_rates: tuple[float, ...] = COLD_START_RATES
+    momentum: float = COLD_MOMENTUM
+    least_epoch_s: float = 5.0
+    max_groups: int | None = None
+
+
+class PhaseRole:
+    """Why a phase ran."""
+
+    TRIAL = "trial"
+    PROBE = "probe"
+    EPOCH = "epoch"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Phase:
+    """A phase of the run: `begun_s` on the run's own clock."""
+
+    role: str
+    begun_s: float
+    record: PhaseRecord
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TunedRun:
+    """What came of it. `seconds` is wall time from begin to end, `tuning_s` the part not spent on kept updates."""
+
+    setting: Setting | None
+    state: RunState | None
+    is_reached: bool
+    is_interrupted: bool
+    seconds: float
+    tuning_s: float
+    phases: tuple[Phase, ...]
+    decisions: tuple[Decision, ...]
+    times: ClusterTimes | None
+    plan: TrainingPlan | None
+
+    @property
+    def overhead_fraction(self) -> float:
+        """Share of the time that searching took."""
+        return self.tuning_s / self.seconds if self.seconds > 0 else 0.0
+
+
+@dataclass(eq=False)
+class Optimizer:
+    """One run. `logged` and `told` are called with every decision and with a running phase's status."""
+
+    runner: PhaseRunner
+    goal: Goal
+    options: SearchOptions = field(default_factory=SearchOptions)
+    logged: Callable[[Decision], None] | None = None
+    told: Callable[[str, Setting, PhaseStatus], None] | None = None
+
+    def __post_init__(self) -> None:
+        self._decisions: list[Decision] = []
+        self._phases: list[Phase] = []
+        self._diverged: list[Setting] = []
+        self._state: RunState | None = None
+        self._best: Setting | None = None
+        self._first_loss = math.nan
+        self._spent_s = self._tuning_s = self._left_s = 0.0
+        self._times: ClusterTimes | None = None
+        self._plan: TrainingPlan | None = None
+        self._is_reached = False
+
+    def run(self, resumed: tuple[RunState, dict[str, Any]] | None = None) -> TunedRun:
+        """Tune and train until the target or the time limit; an interrupt gives the best so far."""
+        is_interrupted = False
+        try:
+            if resumed is not None:
+                self._resume(*resumed)
+            else:
+                self._cold_start()
+                self._measure()
+                self._search(self._start_groups())
+            while not self._is_reached and self._spent_s < self.goal.max_seconds:
+                self._train_epoch()
+                if not self._is_reached and self._may_search():
+                    self._search(self._chosen.groups)
+        except PhaseInterrupted as interrupt:
+            is_interrupted = True
+            if self._phases and self._phases[-1].role == PhaseRole.EPOCH and not interrupt.record.is_diverged:
+                self._state = interrupt.record.state
+            self._log(DecisionKind.ENDED, "interrupted: the best so far is kept")
+        if self._is_reached:
+            self._log(DecisionKind.ENDED, f"loss {self.goal.target_loss:g} reached, {self._overhead()} of it searching")
+        elif not is_interrupted:
+            self._log(DecisionKind.ENDED, f"{self.goal.max_seconds:.0f} s are over without the target loss")
+        return TunedRun(
+            setting=self._best,
+            state=self._state,
+            is_reached=self._is_reached,
+            is_interrupted=is_interrupted,
+            seconds=self._spent_s,
+            tuning_s=self._tuning_s,
+            phases=tuple(self._phases),
+            decisions=tuple(self._decisions),
+            times=self._times,
+            plan=self._plan,
+        )
+
+    @property
+    def _chosen(self) -> Setting:
+        if self._best is None:
+            raise OptionError("no setting trained", remedy="smaller learning rates: cold_rates")
+        return self._best
+
+    # the parts of a run, in their order
+
+    def _cold_start(self) -> None:
+        """Decades from the second largest: up while it does not diverge and helps, else down while that helps."""
+        rates = sorted(self.options.cold_rates, reverse=True)
+        at = min(1, len(rates) - 1)
+        found: dict[int, PhaseRecord] = {}
+        scores: dict[int, float] = {}
+        direction = -1 if at > 0 else 1
+        best = at
+        while 0 <= at < len(rates):
+            setting = Setting(groups=1, momentum=self.options.momentum, learning_rate=rates[at])
+            if is_ruled_out(setting, self._diverged) is None:
+                record = self._trial(setting, DecisionKind.COLD_START, max_updates=self.options.trial_updates)
+                found[at], scores[at] = record, _score(record)
+                if self._is_reached:
+                    best = at
+                    break
+            improved = at in scores and (at == best or scores[at] < scores[best])
+            best = at if improved else best
+            if direction < 0 and (not improved or at == 0):
+                direction, at = 1, max(found, default=0)
+            elif not improved and math.isfinite(scores.get(best, math.inf)):
+                break
+            at += direction
+        if not math.isfinite(scores.get(best, math.inf)):
+            raise OptionError(
+                f"training diverges at every learning rate down to {rates[-1]:g}", remedy="smaller ones: cold_rates"
+            )
+        self._keep(found[best])
+
+    def _measure(self) -> None:
+        """A few rounds with every worker by itself and with half as many groups: rates, links and server are known."""
+        if self._is_reached:
+            return
+        records = [phase.record for phase in self._phases]
+        workers = self.runner.worker_count
+        one = records[-1]
+        counts = [workers] if workers < 4 else [workers, workers // 2]
+        for groups in counts if workers > 1 else []:
+            setting = Setting(
+                groups=groups, momentum=0.0, learning_rate=self._chosen.learning_rate
+            )  # small: it is not to diverge, and counts no further
+            request = self._request(setting, max_updates=3 * groups, max_seconds=40.0 * one.seconds_per_update)
+            records.append(self._run(PhaseRole.PROBE, request))
+        self._times = cluster_times(records, workers)
+        self.runner.samples_per_s, self.runner.overhead_s = self._times.samples_per_s, self._times.overhead_s
+        rates = self._times.samples_per_s
+        self._log(
+            DecisionKind.MEASURED,
+            f"workers do {rates.min():.3g} to {rates.max():.3g} samples/s; all-reduce of {workers} "
+            f"{1e3 * self._times.all_reduce_s(workers):.3g} ms, exchange {1e3 * self._times.exchange_s:.3g} ms, server "
+            f"{1e3 * self._times.server_s:.3g} ms; batches are divided by throughput",
+        )
+
+    def _start_groups(self) -> int:
+        """The largest number of groups that still gives more than 10 % faster iterations than the next smaller."""
+        if self._times is None or self._is_reached:
+            return 1
+        statistics = StatisticalModel(total_momentum=self.options.momentum)
+        most = self.options.max_groups or self.runner.worker_count
+        counts = [count for count in group_counts(self.runner.worker_count) if count <= most]
+        self._plan = plan_training(self._times, statistics, learning_rate=self._chosen.learning_rate, counts=counts)
+        groups = 1
+        for row in self._plan.rows[1:]:
+            if self._plan.row(groups).times.seconds > _FASTER * row.times.seconds:
+                groups = row.setting.groups
+        times = group_times(self._times, groups)
+        self._log(
+            DecisionKind.PROPOSED,
+            f"{groups} group(s): the most that still make iterations more than 10 % faster "
+            f"({1e3 * self._plan.rows[0].times.seconds:.3g} ms with 1, {1e3 * times.seconds:.3g} ms with {groups}), "
+            f"limited by {times.limit.value}",
+        )
+        return groups
+
+    def _search(self, groups: int) -> None:
+        """Trials of equal seconds; halve the groups while no momentum is left to take away and that is better."""
+        if self._is_reached:
+            return
+        best: PhaseRecord | None = None
+        seconds = self._trial_seconds(groups)
+        begun_s = self._spent_s
+        while True:
+            record = self._best_of(groups, seconds, best)
+            if record is None or (best is not None and _score(record) >= _score(best)):
+                if best is not None:
+                    self._log(DecisionKind.HALVED, f"not done: {groups} groups train no better in the same time")
+                break
+            best = record
+            if self._is_reached or best.request.setting.momentum > 0.0 or groups == 1:
+                break
+            groups = max(1, groups // 2)
+            self._log(DecisionKind.HALVED, f"momentum {best.request.setting.momentum:g} is best: try {groups}")
+        if best is not None:
+            self._keep(best)
+            self._log(
+                DecisionKind.CHOSEN,
+                f"after {self._spent_s - begun_s:.1f} s of trials, {self._overhead()} of the time so far",
+                setting=self._chosen,
+            )
+
+    def _best_of(self, groups: int, seconds: float, rival: PhaseRecord | None) -> PhaseRecord | None:
+        best: PhaseRecord | None = None
+        last = self._chosen
+        proposed = self._proposal(groups)
+        every = candidates(proposed, last_rate=last.learning_rate)
+        for number, setting in enumerate(every[:2] if rival is not None else every):
+            above = is_ruled_out(setting, self._diverged)
+            if above is not None:
+                self._log(DecisionKind.SKIPPED, f"above {above.words}, which diverged", setting=setting)
+                continue
+            # the proposal is always tried, and another one where it diverged
+            if number > 0 and best is not None and not self._may_search(seconds):
+                self._log(DecisionKind.CAPPED, f"{len(every) - number} more settings would cost more than they may")
+                break
+            record = self._trial(setting, DecisionKind.TRIAL, max_seconds=seconds)
+            if math.isfinite(_score(record)) and (best is None or _score(record) < _score(best)):
+                best = record
+            if self._is_reached:
+                return record
+        return best
+
+    def _proposal(self, groups: int) -> Setting:
+        """What the momentum rule makes of the best setting so far, for so many groups."""
+        last = self._chosen
+        total = min(0.95, max(0.0, last.momentum + 1.0 - 1.0 / last.groups))
+        statistics = StatisticalModel(total_momentum=total)
+        momentum = round(statistics.momentum(groups), 3)
+        rate = last.learning_rate * (1.0 - momentum) / (1.0 - last.momentum)
+        return Setting(groups=groups, momentum=momentum, learning_rate=float(f"{rate:.3g}"))
+
+    def _trial_seconds(self, groups: int) -> float:
+        if self._times is None:
+            return self.options.least_epoch_s / 10.0
+        mine = group_times(self._times, groups)
+        return max(self.options.trial_updates * mine.seconds, 3.0 * mine.round_s)
+
+    def _train_epoch(self) -> None:
+        """Go on with the chosen setting, long enough that the search stays a small part."""
+        setting = self._chosen
+        least = self._tuning_s / self.options.overhead_fraction - self._spent_s
+        seconds = min(self.goal.max_seconds - self._spent_s, max(self.options.least_epoch_s, least, 0.5 * self._left_s))
+        record = self._run(PhaseRole.EPOCH, self._request(setting, max_seconds=seconds), keeps=True)
+        if record.is_diverged or not record.count:
+            self._diverged.append(setting)
+            self._best = replace(setting, learning_rate=setting.learning_rate / 3.0)
+            self._tuning_s += record.wall_s
+            self._log(DecisionKind.BACKED_OFF, "diverged: back to the epoch's begin, with a third of the rate",
+                      setting=setting)  # fmt: skip
+            return
+        self._state = record.state
+        self._estimate(record)
+        self._log(
+            DecisionKind.TRAINED, f"{record.count} updates in {record.seconds:.1f} s", setting=setting,
+            loss=record.last_loss(),
+        )  # fmt: skip
+
+    # what they are made of
+
+    def _may_search(self, seconds: float = 0.0) -> bool:
+        whole = self._spent_s + self._left_s
+        return self._tuning_s + seconds <= self.options.overhead_fraction * whole
+
+    def _overhead(self) -> str:
+        return f"{100.0 * self._tuning_s / max(1e-9, self._spent_s):.0f} %"
+
+    def _request(
+        self, setting: Setting, *, max_updates: int | None = None, max_seconds: float | None = None
+    ) -> PhaseRequest:
+        return PhaseRequest(
+            setting=setting,
+            batch_size=self.goal.batch_size,
+            max_updates=max_updates,
+            max_seconds=max_seconds,
+            target_loss=self.goal.target_loss,
+            window=self.goal.window,
+            diverged_above=_DIVERGED * self._first_loss if math.isfinite(self._first_loss) else math.inf,
+            seed=self.goal.seed,
+        )
+
+    def _run(self, role: str, request: PhaseRequest, *, keeps: bool = False) -> PhaseRecord:
+        told = self.told
+        setting = request.setting
+        begun_s = self._spent_s
+
+        def passed(status: PhaseStatus) -> None:
+            if told is not None:
+                told(role, setting, status)
+
+        try:
+            record = self.runner.run(
+                request, self._state, told=passed if told is not None else None, keeps=keeps, facts=self._facts()
+            )
+        except PhaseInterrupted as interrupt:
+            self._phases.append(Phase(role=role, begun_s=begun_s, record=interrupt.record))
+            self._spent_s += interrupt.record.wall_s
+            raise
+        self._phases.append(Phase(role=role, begun_s=begun_s, record=record))
+        self._spent_s += record.wall_s
+        if role != PhaseRole.EPOCH:
+            self._tuning_s += record.wall_s
+        if not math.isfinite(self._first_loss) and record.count:
+            self._first_loss = float(record.column("loss")[0])
+        self._is_reached = self._is_reached or (record.is_reached and role != PhaseRole.PROBE)
+        if record.is_reached and role != PhaseRole.PROBE:
+            self._state, self._best = record.state, setting
+        return record
+
+    def _trial(
+        self, setting: Setting, kind: DecisionKind, *, max_updates: int | None = None, max_seconds: float | None = None
+    ) -> PhaseRecord:
+        record = self._run(PhaseRole.TRIAL, self._request(setting, max_updates=max_updates, max_seconds=max_seconds))
+        if record.is_diverged:
+            self._diverged.append(setting)
+            self._log(kind, f"diverged after {record.count} updates", setting=setting)
+        else:
+            self._log(kind, f"loss {_score(record):.4g} after {record.count} updates in {record.seconds:.2f} s",
+                      setting=setting, loss=_score(record))  # fmt: skip
+        return record
+
+    def _keep(self, record: PhaseRecord) -> None:
+        """Go on from a trial's end: its time was no overhead after all."""
+        self._best = record.request.setting
+        self._tuning_s = max(0.0, self._tuning_s - record.seconds)
+        if not self._is_reached:
+            self._state = record.state
+        self._estimate(record)
+
+    def _estimate(self, record: PhaseRecord) -> None:
+        """Seconds that are left if the loss goes on falling as fast (by a factor in a time): a lower bound, mostly."""
+        loss = record.column("loss")
+        third = max(1, record.count // 3)
+        first, last = float(loss[:third].mean()), float(loss[-third:].mean())
+        most = max(0.0, self.goal.max_seconds - self._spent_s)
+        if not (math.isfinite(last) and last > self.goal.target_loss > 0.0):
+            self._left_s = min(most, self._left_s)
+            return
+        fall = math.log(first / last) if 0.0 < last < first else 0.0
+        between = record.seconds * (1.0 - third / max(1, record.count))
+        left = math.log(last / self.goal.target_loss) * between / fall if fall > 0.01 else most
+        self._left_s = min(most, left)
+
+    def _log(
+        self, kind: DecisionKind, reason: str, *, setting: Setting | None = None, loss: float | None = None
+    ) -> None:
+        decision = Decision(kind=kind, at_s=self._spent_s, reason=reason, setting=setting, loss=loss)
+        self._decisions.append(decision)
+        if self.logged is not None:
+            self.logged(decision)
+
+    def _facts(self) -> dict[str, Any]:
+        """What a checkpoint must hold beside the weights, so that the search need not be done again."""
+        return {
+            "setting": None if self._best is None else asdict(self._best),
+            "first_loss": self._first_loss,
+            "tuning_s": self._tuning_s,
+            "spent_s": self._spent_s,
+            "diverged": [asdict(one) for one in self._diverged],
+            "decisions": [one.as_json() for one in self._decisions],
+            "samples_per_s": [float(rate) for rate in self.runner.samples_per_s],
+            "overhead_s": [float(one) for one in self.runner.overhead_s],
+        }
+
+    def _resume(self, state: RunState, facts: dict[str, Any]) -> None:
+        if not facts.get("setting"):
+            raise OptionError("the checkpoint was not written by a tuned run", remedy="start without resume")
+        self._state, self._best = state, Setting(**facts["setting"])
+        self._first_loss, self._tuning_s = float(facts["first_loss"] or math.nan), float(facts["tuning_s"])
+        self._spent_s = max(float(facts["spent_s"]), state.seconds)
+        self._diverged = [Setting(**one) for one in facts["diverged"]]
+        self._decisions = [Decision.of_json(one) for one in facts["decisions"]]
+        if len(facts["samples_per_s"]) == self.runner.worker_count:
+            self.runner.samples_per_s = _array(facts["samples_per_s"])
+            self.runner.overhead_s = _array(facts["overhead_s"])
+        self._best = replace(self._best, groups=min(self._best.groups, self.runner.worker_count))
+        self._log(DecisionKind.RESUMED, f"from update {state.updates:,}", setting=self._best)
+
+
+def _score(record: PhaseRecord) -> float:
+    """Mean loss over the second half of the trial's time; inf where it diverged."""
+    if record.is_diverged or not record.count:
+        return math.inf
+    late = record.column("loss")[record.column("at_s") > record.seconds / 2.0]
+    score = float(late.mean()) if len(late) else math.inf
+    return score if math.isfinite(score) else math.inf
+
+
+def _array(values: Sequence[float]) -> Any:
+    import numpy as np
+
+    return np.asarray(values, dtype=np.float64)
