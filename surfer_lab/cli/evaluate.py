@@ -52,6 +52,9 @@ KINDS: Final[dict[str, Kind]] = {
     "traces": Kind(module="traces", function="evaluate_traces", takes=("data", "sample", "progress"), needs_data=True),
     "kernels": Kind(module="kernels", function="evaluate_kernels", takes=("data", "sample"), needs_data=True),
     "e2e": Kind(module="e2e", function="evaluate_e2e", takes=("data",), needs_data=True),
+    "scaling": Kind(
+        module="scaling", function="evaluate_scaling", takes=("data", "sample", "progress"), needs_data=True
+    ),
     "timm": Kind(
         module="timm",
         function="evaluate_timm",

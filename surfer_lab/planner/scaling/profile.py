@@ -148,7 +148,9 @@ def _gradients(prediction: PredictionSet, line: ComputeTimeline) -> tuple[I64, F
         return _recorded_gradients(prediction, line)
     trace = prediction.trace
     tensors, uses = trace.tensors, trace.uses
-    made = np.flatnonzero((tensors.role == TensorRole.GRADIENT) & (tensors.allocated_by >= 0))
+    # a gradient of what is no parameter (rows looked up in a table) stays where it is
+    of_parameters = np.isin(tensors.size_bytes, tensors.size_bytes[tensors.role == TensorRole.PARAMETER])
+    made = np.flatnonzero((tensors.role == TensorRole.GRADIENT) & (tensors.allocated_by >= 0) & of_parameters)
     written = tensors.allocated_by.astype(np.int64).copy()
     if len(uses):
         writes = uses.is_write & (trace.ops.phase[uses.op] != Phase.OPTIMIZER)
