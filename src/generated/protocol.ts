@@ -322,6 +322,7 @@ export interface StoredView {
   modules?: ModuleTree | null;
   roofline?: RooflineView | null;
   timeline?: TimelineView | null;
+  scaling?: ScalingView | null;
 }
 /**
  * One sentence for people; `label` is its short lead ("Fastest").
@@ -675,6 +676,45 @@ export interface TimelineView {
 export interface TimelineLane {
   key: "gpu" | "host" | "idle" | "input";
   label: string;
+}
+/**
+ * A machine's curve. `columns` and `table` are the rows as a table of words.
+ *
+ * This interface was referenced by `Protocol`'s JSON-Schema
+ * via the `definition` "ScalingView".
+ */
+export interface ScalingView {
+  title: string;
+  gpu: string;
+  machine: string;
+  link: string;
+  strategy: string;
+  rows: ScalingRow[];
+  columns: string[];
+  table: string[][];
+  notes?: string[];
+}
+/**
+ * One number of GPUs; times are of one step. Without a value: not known.
+ *
+ * This interface was referenced by `Protocol`'s JSON-Schema
+ * via the `definition` "ScalingRow".
+ */
+export interface ScalingRow {
+  gpus: number;
+  nodes: number;
+  step_ms: number;
+  low_ms: number;
+  high_ms: number;
+  efficiency: number;
+  compute_ms: number;
+  exposed_ms: number;
+  hidden_ms: number;
+  sent_gb: number;
+  samples_per_s?: number | null;
+  memory_gb?: number | null;
+  usd_per_1000_steps?: number | null;
+  verdict?: string;
 }
 /**
  * Part of a grid.

@@ -75,6 +75,10 @@ HostFactor = Annotated[str | None, _option("--host-factor", "host_factor")]
 Prices = Annotated[list[str] | None, _option("--price", "prices")]
 Spot = Annotated[bool, typer.Option("--spot", help=_HELP["spot"])]
 DatasetSize = Annotated[str | None, _option("--dataset-size", "dataset_size")]
+Counts = Annotated[list[str] | None, _option("--counts", "counts")]
+LinkName = Annotated[str | None, _option("--link", "link")]
+StrategyName = Annotated[str | None, _option("--strategy", "strategy")]
+MachineName = Annotated[str | None, _option("--machine", "machine")]
 Name = Annotated[str | None, _option("--name", "name")]
 Example = Annotated[bool, typer.Option("--example", help="Predict the bundled example instead of a file.")]
 
@@ -91,6 +95,10 @@ def _options(
     spot: bool,
     dataset_size: str | None,
     name: str | None,
+    counts: list[str] | None,
+    link: str | None,
+    strategy: str | None,
+    machine: str | None,
 ) -> PredictOptions:
     return predict_options(
         {
@@ -105,6 +113,10 @@ def _options(
             "spot": "" if spot else None,
             "dataset_size": dataset_size,
             "name": name,
+            "counts": counts or None,
+            "link": link,
+            "strategy": strategy,
+            "machine": machine,
         }
     )
 
@@ -144,6 +156,10 @@ def predict(
     price: Prices = None,
     spot: Spot = False,
     dataset_size: DatasetSize = None,
+    counts: Counts = None,
+    link: LinkName = None,
+    strategy: StrategyName = None,
+    machine: MachineName = None,
     name: Name = None,
     example: Example = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, on stdout.")] = False,
@@ -155,8 +171,9 @@ def predict(
     Time with its range, throughput, cost, memory, what limits it and what would help.
     """
     options = _options(
-        on, origin, batch_size, batch_sizes, precision, compiled, host_factor, price, spot, dataset_size, name
-    )
+        on, origin, batch_size, batch_sizes, precision, compiled, host_factor, price, spot, dataset_size, name,
+        counts, link, strategy, machine,
+    )  # fmt: skip
     _show(_predicted(trace, options, is_example=example), json=json, html=html, csv=csv)
 
 
@@ -193,6 +210,10 @@ def predict_model(
     price: Prices = None,
     spot: Spot = False,
     dataset_size: DatasetSize = None,
+    counts: Counts = None,
+    link: LinkName = None,
+    strategy: StrategyName = None,
+    machine: MachineName = None,
     name: Name = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, on stdout.")] = False,
     html: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write a self-contained report.")] = None,
@@ -205,8 +226,9 @@ def predict_model(
     is called without data: no weight is made, so the model may be larger than this machine.
     """
     options = _options(
-        on, None, batch_size, batch_sizes, precision, compiled, host_factor, price, spot, dataset_size, name
-    )
+        on, None, batch_size, batch_sizes, precision, compiled, host_factor, price, spot, dataset_size, name,
+        counts, link, strategy, machine,
+    )  # fmt: skip
     if importlib.util.find_spec("torch") is None:
         raise OptionError("torch is not installed, and the model is written in it", remedy="pip install torch")
     from surfer_lab.workloads.prediction import predict_factory
@@ -234,6 +256,10 @@ def report(
     price: Prices = None,
     spot: Spot = False,
     dataset_size: DatasetSize = None,
+    counts: Counts = None,
+    link: LinkName = None,
+    strategy: StrategyName = None,
+    machine: MachineName = None,
     name: Name = None,
     example: Example = False,
     html: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Self-contained HTML.")] = None,
@@ -244,8 +270,9 @@ def report(
     Without --html or --md: NAME.surfer.html in this folder.
     """
     options = _options(
-        on, origin, batch_size, batch_sizes, precision, compiled, host_factor, price, spot, dataset_size, name
-    )
+        on, origin, batch_size, batch_sizes, precision, compiled, host_factor, price, spot, dataset_size, name,
+        counts, link, strategy, machine,
+    )  # fmt: skip
     prediction = _predicted(trace, options, is_example=example)
     if html is None and md is None:
         html = Path(f"{stem_of(trace) if trace is not None else 'example'}.surfer.html")

@@ -17,6 +17,7 @@ from typing import Final, TypeVar
 from surfer_lab.engine.compilation import CompileMode
 from surfer_lab.engine.precision import Precision
 from surfer_lab.errors import OptionError
+from surfer_lab.planner.parallelism import Strategy, strategy_of
 
 __all__ = [
     "ALL_GPUS",
@@ -32,6 +33,7 @@ __all__ = [
 ]
 
 ALL_GPUS: Final = "all"
+MOST_GPUS: Final = 65_536
 MOST_SAMPLES: Final = 10**15  # above it, counts stop being numbers that anybody means, and floats stop counting
 _MOST_USD_PER_HOUR: Final = 1e6
 _MOST_FACTOR: Final = 1e3  # of one host's speed against another's, either way
@@ -54,6 +56,10 @@ class PredictOptions:
     prices: Mapping[str, float] = field(default_factory=dict)  # GPU name as given -> USD per hour
     spot: bool = False
     dataset_size: int | None = None  # samples in an epoch
+    counts: tuple[int, ...] = ()  # numbers of GPUs
+    link: str | None = None  # "nvlink", "pcie" or a link's name
+    strategy: Strategy | None = None
+    machine: str | None = None  # by name, or a TOML file
     no_run: bool = False  # a cell is not run: captured from shapes alone
     name: str | None = None
 
@@ -66,6 +72,11 @@ class PredictOptions:
         for name, usd in self.prices.items():
             if not 0 <= usd <= _MOST_USD_PER_HOUR:
                 raise OptionError(f"a price of {usd!r} for {name}", remedy="USD per hour, 2.99 for example")
+
+    @property
+    def is_scaled(self) -> bool:
+        """Whether several GPUs are asked about."""
+        return bool(self.counts or self.link or self.strategy or self.machine)
 
     @property
     def shows_all(self) -> bool:
@@ -165,6 +176,17 @@ def _counts(word: str, text: str) -> tuple[int, ...]:
     return tuple(sorted(set(counts)))
 
 
+def _gpu_counts(word: str, text: str) -> tuple[int, ...]:
+    counts = tuple(_count(word, part) for part in text.replace(",", " ").split())
+    if not counts or max(counts) > MOST_GPUS:
+        raise OptionError(f"{word} is {text!r}", remedy=f"{word} 1,2,4,8 (at most {MOST_GPUS:,})")
+    return tuple(sorted(set(counts)))
+
+
+def _strategy(word: str, text: str) -> Strategy:
+    return strategy_of(_text(word, text))
+
+
 def _choice(kind: type[Choice], word: str, text: str) -> Choice:
     try:
         return kind(text.strip().lower())
@@ -211,6 +233,14 @@ PREDICT_FLAGS: Final = (
          help="Use interruptible (spot) prices instead of on-demand ones."),
     Flag(word="--dataset-size", field="dataset_size", metavar="N", parse=_count,
          help="Samples in an epoch: gives time and cost per epoch."),
+    Flag(word="--counts", field="counts", metavar="1,2,4,8", parse=_gpu_counts,
+         help="What if: the step on so many GPUs, each with the batch of the step."),
+    Flag(word="--link", field="link", metavar="nvlink|pcie|NAME", parse=_text,
+         help="What connects the GPUs: a kind, or a link's name (surfer calibrate --links measures your own)."),
+    Flag(word="--strategy", field="strategy", metavar="ddp|fsdp|zero2|tp[:N]|pp[:N[:M]]|tables", parse=_strategy,
+         help="How the work is spread over them."),
+    Flag(word="--machine", field="machine", metavar="NAME|FILE", parse=_text,
+         help="The machine by name (DGX A100, p4d.24xlarge, ...) or a TOML file of your own."),
     Flag(word="--no-run", field="no_run", metavar="", parse=_switch, is_for_cells=True,
          help="Do not run the cell: predict it from the shapes of its tensors alone."),
     Flag(word="--name", field="name", metavar="NAME", parse=_text,
@@ -298,6 +328,8 @@ def options_line(options: PredictOptions) -> str:
 
 
 def _typed(value: object) -> str:
+    if isinstance(value, Strategy):
+        return value.name
     if isinstance(value, Mapping):
         return ",".join(f"{name}={amount:g}" for name, amount in value.items())
     if isinstance(value, tuple):

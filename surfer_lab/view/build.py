@@ -38,6 +38,7 @@ from surfer_lab.view.model import (
 )
 from surfer_lab.view.money_words import money_quantity, price_text, prices_text
 from surfer_lab.view.operation_rows import group_rows, operation_rows, shown_groups
+from surfer_lab.view.scaling_view import scaling_view
 from surfer_lab.view.sentences import (
     bound_words,
     device_name,
@@ -169,6 +170,7 @@ def view_of(
         modules=module_tree(module_times(prediction, lead=focus_index), order, focus_index) if ordered else None,
         roofline=roofline_view(operations, shown_groups(operations), [outcome.gpu for outcome in ordered]),
         timeline=timeline_view(prediction, focus_index) if ordered else None,
+        scaling=scaling_view(what_ifs.scaling) if what_ifs.scaling is not None else None,
     )
 
 

@@ -12,6 +12,7 @@ from typing import Final
 from msgspec import Struct
 
 from surfer_lab.view.detail_model import GridView, ModuleTree, Provenance, RooflineView, TimelineView
+from surfer_lab.view.scaling_model import ScalingView
 
 __all__ = [
     "VIEW_SCHEMA_VERSION", "AlternativeRow", "BlockedRow", "Choice", "CoverageShares", "CurveFigure", "CurvePoint",
@@ -358,3 +359,4 @@ class ViewModel(Struct, frozen=True, kw_only=True, omit_defaults=True):
     modules: ModuleTree | None = None
     roofline: RooflineView | None = None
     timeline: TimelineView | None = None
+    scaling: ScalingView | None = None

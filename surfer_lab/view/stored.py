@@ -109,6 +109,7 @@ def stored(view: ViewModel) -> StoredView:
         modules=view.modules,
         roofline=view.roofline,
         timeline=view.timeline,
+        scaling=view.scaling,
     )
 
 
@@ -161,6 +162,7 @@ def restored(kept: StoredView) -> ViewModel:
         modules=kept.modules,
         roofline=kept.roofline,
         timeline=kept.timeline,
+        scaling=kept.scaling,
     )
 
 

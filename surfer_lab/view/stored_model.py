@@ -20,6 +20,7 @@ from surfer_lab.view.model import (
     MemoryView,
     Sentence,
 )
+from surfer_lab.view.scaling_model import ScalingView
 
 __all__ = [
     "STORED_SCHEMA_VERSION", "PriceGround", "StoredAlternative", "StoredCurve", "StoredOperation", "StoredRows",
@@ -173,3 +174,4 @@ class StoredView(Struct, frozen=True, kw_only=True, omit_defaults=True):
     modules: ModuleTree | None = None
     roofline: RooflineView | None = None
     timeline: TimelineView | None = None
+    scaling: ScalingView | None = None

@@ -14,6 +14,7 @@ from surfer_lab.engine.precision import Precision
 from surfer_lab.planner.byte_range import ByteRange
 from surfer_lab.planner.coverage import Coverage
 from surfer_lab.planner.graph_memory import MemoryEstimate
+from surfer_lab.planner.scaling.curve import ScalingCurve
 from surfer_lab.planner.sharding import ShardedNeed
 from surfer_lab.planner.what_ifs import Alternative, BatchCurve, BatchPoint, Blocked
 from surfer_lab.units import BYTES_PER_GB, NS_PER_MS, NS_PER_S
@@ -69,6 +70,7 @@ class WhatIfs:
     measured_above_start_bytes: int | None = None
     largest_batches: Mapping[str, int] = field(default_factory=dict)
     sharded: tuple[ShardedNeed, ...] = ()
+    scaling: ScalingCurve | None = None
     blocked: tuple[Blocked, ...] = ()
     notes: tuple[str, ...] = ()
 

@@ -7,6 +7,7 @@
 Nothing here measures: links and their reached shares are `hardware.machines`', one GPU's times the engine's.
 """
 
+from surfer_lab.planner.parallelism import Spread, Strategy, strategy_of
 from surfer_lab.planner.scaling.buckets import Bucket, buckets_of
 from surfer_lab.planner.scaling.collectives import Collective, Group, collective_ns, group_of, wire_bytes
 from surfer_lab.planner.scaling.curve import (
@@ -19,7 +20,6 @@ from surfer_lab.planner.scaling.curve import (
 )
 from surfer_lab.planner.scaling.events import Piece, Schedule, simulate
 from surfer_lab.planner.scaling.profile import BlockTimes, StepProfile, profile_of
-from surfer_lab.planner.scaling.strategy import Spread, Strategy, strategy_of
 from surfer_lab.planner.scaling.tuning import Tuning
 
 __all__ = [

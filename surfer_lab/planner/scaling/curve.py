@@ -16,6 +16,7 @@ from surfer_lab.errors import OptionError, PredictionError
 from surfer_lab.hardware.machines import Machine
 from surfer_lab.planner.memory import Fit
 from surfer_lab.planner.memory_need import memory_needs
+from surfer_lab.planner.parallelism import Spread, Strategy
 from surfer_lab.planner.pricing import PriceList
 from surfer_lab.planner.scaling.collectives import Group, group_of
 from surfer_lab.planner.scaling.data_parallel import data_parallel, with_sharded_tables
@@ -23,7 +24,6 @@ from surfer_lab.planner.scaling.events import Schedule
 from surfer_lab.planner.scaling.fully_sharded import fully_sharded
 from surfer_lab.planner.scaling.pipeline import pipeline
 from surfer_lab.planner.scaling.profile import StepProfile
-from surfer_lab.planner.scaling.strategy import Spread, Strategy
 from surfer_lab.planner.scaling.tensor_parallel import tensor_parallel
 from surfer_lab.planner.scaling.tuning import Tuning
 from surfer_lab.planner.sharding import sharded_bytes

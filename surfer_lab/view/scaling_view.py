@@ -1,0 +1,105 @@
+"""How is a step on several GPUs worded? A curve of the planner as rows, a table of words, and what to know."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from surfer_lab.planner.memory import Fit
+from surfer_lab.planner.parallelism import Spread
+from surfer_lab.planner.scaling.curve import ScalingCurve, ScalingPoint
+from surfer_lab.units import BYTES_PER_GB, NS_PER_MS
+from surfer_lab.view.money_words import money_quantity
+from surfer_lab.view.scaling_model import ScalingRow, ScalingView
+from surfer_lab.view.wording import (
+    VERDICT_OF,
+    TimeUnit,
+    bytes_quantity,
+    name_text,
+    percent_text,
+    rate_quantity,
+    rounded,
+    time_quantity,
+    time_unit,
+)
+
+__all__ = ["scaling_view"]
+
+_COLUMNS: Final = (
+    "GPUs", "Step", "Range", "Samples/s", "Efficiency", "Exposed communication", "Hidden", "Memory each",
+    "Cost, 1,000 steps",
+)  # fmt: skip
+_STRATEGY_WORDS: Final = {
+    Spread.DDP: "data parallel (DDP)", Spread.FSDP: "fully sharded (FSDP)", Spread.ZERO2: "sharded, ZeRO stage 2",
+    Spread.TENSOR: "tensor parallel", Spread.PIPELINE: "pipeline",
+    Spread.TABLES: "tables spread, the rest data parallel",
+}  # fmt: skip
+_NOTES: Final = (
+    "efficiency is throughput over n times that of one GPU",
+    "exposed: a collective runs and nothing computes; hidden: behind compute",
+)
+
+
+def scaling_view(curve: ScalingCurve) -> ScalingView:
+    """The curve as it is shown."""
+    unit = time_unit([point.step_ns for point in curve.points])
+    count = max(point.gpu_count for point in curve.points)
+    link = curve.machine.link_for(count)
+    parts = [link.name] if link is not None else []
+    if curve.machine.network is not None and any(point.node_count > 1 for point in curve.points):
+        parts.append(curve.machine.network.name)
+    words = _STRATEGY_WORDS[curve.strategy.spread]
+    return ScalingView(
+        title=name_text(f"On several GPUs: {curve.machine.name}, {words}"),
+        gpu=name_text(curve.machine.gpu),
+        machine=name_text(curve.machine.name),
+        link=name_text(", ".join(parts)),
+        strategy=curve.strategy.name,
+        rows=[_row(point) for point in curve.points],
+        columns=list(_COLUMNS),
+        table=[_words(point, unit) for point in curve.points],
+        notes=[
+            f"{curve.fixed.value} batch fixed", *_NOTES,
+            *(name_text(note, longest=300) for note in curve.notes),
+        ],
+    )  # fmt: skip
+
+
+def _row(point: ScalingPoint) -> ScalingRow:
+    def ms(duration_ns: float) -> float:
+        return rounded(duration_ns / NS_PER_MS)
+
+    usd = point.usd_per_1000_steps
+    return ScalingRow(
+        gpus=point.gpu_count,
+        nodes=point.node_count,
+        step_ms=ms(point.step_ns),
+        low_ms=ms(point.low_ns),
+        high_ms=ms(point.high_ns),
+        efficiency=rounded(point.efficiency),
+        compute_ms=ms(point.step_ns - point.exposed_ns),
+        exposed_ms=ms(point.exposed_ns),
+        hidden_ms=ms(point.hidden_ns),
+        sent_gb=rounded(point.wire_bytes / BYTES_PER_GB),
+        samples_per_s=None if point.samples_per_s is None else rounded(point.samples_per_s),
+        memory_gb=None if point.memory_bytes is None else rounded(point.memory_bytes / BYTES_PER_GB),
+        usd_per_1000_steps=None if usd is None else rounded(usd),
+        verdict=VERDICT_OF[point.fit].value,
+    )
+
+
+def _words(point: ScalingPoint, unit: TimeUnit) -> list[str]:
+    step = time_quantity(point.step_ns, low_ns=point.low_ns, high_ns=point.high_ns, unit=unit)
+    memory = bytes_quantity(point.memory_bytes).text
+    if point.fit is not Fit.UNKNOWN:
+        memory = f"{memory}, {VERDICT_OF[point.fit].value}"
+    return [
+        str(point.gpu_count),
+        step.text,
+        step.range_text,
+        rate_quantity(point.samples_per_s).text.removesuffix(" samples/s"),
+        percent_text(point.efficiency),
+        time_quantity(point.exposed_ns, unit=unit).text,
+        time_quantity(point.hidden_ns, unit=unit).text,
+        memory,
+        money_quantity(point.usd_per_1000_steps).text,
+    ]
