@@ -37,7 +37,7 @@ from surfer_lab.units import NS_PER_MS
 
 __all__ = ["MeasuredModel", "MeasuredOp", "deepbench", "kernel_timings", "models", "trace_of"]
 
-ROWS_PER_TABLE: Final = 20_000
+ROWS_PER_TABLE: Final = 6_000
 FLOOR_QUANTILE: Final = 0.005
 FLOOR_TAKEN: Final = 0.9
 DEEPBENCH_FLOOR_MS: Final = 0.005

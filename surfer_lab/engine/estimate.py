@@ -110,6 +110,7 @@ class PredictionSet:
     measured: StepTimes | None
     assumptions: tuple[str, ...]  # "convolutions use TF32 on Ampere and newer", ...
     warnings: tuple[str, ...]
+    origin_is_trusted: bool = True  # False: what has shapes is predicted without the origin's times
 
     def estimate(self, gpu_index: int, item: int) -> Estimate:
         """The row of one item on one GPU."""

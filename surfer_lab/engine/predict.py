@@ -96,6 +96,7 @@ def predict(
         measured=own,
         assumptions=(*told, *assumptions_of(trace, work, origin if measured else None, gpus, as_run)),
         warnings=(*health.told, *warnings, *refused),
+        origin_is_trusted=health.is_trusted,
     )
 
 

@@ -56,8 +56,8 @@ def _forward(member: tuple[tuple[F32, F32], ...], x: F32) -> F32:
 
 
 def network(family: LearnedFamily, without_die: str = "") -> Network:
-    """The weights in use, or those fitted without a die (how evaluations predict that die)."""
-    return _read(weight_folder(), family, without_die)
+    """The weights in use, or those fitted without a die (how evaluations predict that die); all where none saw it."""
+    return _read(weight_folder(), family, without_die if has_networks_without(family, without_die) else "")
 
 
 @cache

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-__all__ = ["Case", "Cell", "ErrorStats", "Evaluation", "Table", "error_stats", "joined", "stats_by", "stats_of"]
+__all__ = [
+    "Case", "Cell", "ErrorStats", "Evaluation", "Table", "error_stats", "joined", "range_table", "stats_by", "stats_of",
+]  # fmt: skip
 
 Cell: TypeAlias = "str | int | float | None"
 
@@ -193,6 +195,31 @@ def stats_by(
         groups.setdefault(by(case), []).append(case)
     rows = tuple((*key, *error_stats(group).cells()) for key, group in groups.items())
     return Table(title=title, columns=(*names, *ErrorStats.HEAD), rows=rows, notes=notes)
+
+
+def range_table(title: str, cases: Sequence[Case]) -> Table:
+    """How often measured times lie in the 80 and 90 % ranges, and how wide these are: by method, then by its GPUs."""
+    rows: list[tuple[Cell, ...]] = []
+    for method in dict.fromkeys(case.method for case in cases):
+        own = [case for case in cases if case.method == method and case.is_predicted]
+        for gpu in (None, *dict.fromkeys(case.gpu for case in own)):
+            some = [case for case in own if gpu in (None, case.gpu)]
+            narrow = error_stats(some)
+            wide = error_stats([_at_90(case) for case in some])
+            numbers = (narrow.coverage, narrow.half_width, wide.coverage, wide.half_width)
+            rows.append((method, gpu or "all", len(some), *(None if math.isnan(v) else round(v, 1) for v in numbers)))
+    return Table(
+        title=title,
+        columns=("method", "gpu", "cases", "in 80 % range", "+- %", "in 90 % range", "+- % at 90"),
+        rows=tuple(rows),
+        notes=("+- is the median half-width, in percent of the prediction",),
+    )
+
+
+def _at_90(case: Case) -> Case:
+    low, high = case.columns.get("low90_ms"), case.columns.get("high90_ms")
+    ends = (float(low), float(high)) if low is not None and high is not None else (None, None)
+    return replace(case, low_ms=ends[0], high_ms=ends[1])
 
 
 def _number(value: float | None) -> float:

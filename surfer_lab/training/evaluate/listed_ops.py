@@ -92,8 +92,8 @@ def captured(ops: Sequence[tuple[str, ArgShapes]], dtype: str = "float32") -> Tr
     )  # fmt: skip
 
 
-def recorded(ops: Sequence[tuple[str, ArgShapes]], kernel_ns: Sequence[float], step_ns: float) -> Trace:
-    """One step on a GPU: operations with their measured times, and the step as it took without timing each."""
+def recorded(ops: Sequence[tuple[str, ArgShapes]], kernel_ns: Sequence[float], step_ns: float | None) -> Trace:
+    """One step on a GPU: operations with their measured times, and the step without the timing of each, if known."""
     base, count = captured(ops), len(ops)
     durations = np.maximum(1, np.round(np.asarray(kernel_ns, dtype=np.float64))).astype(np.int64)
     row = np.arange(count, dtype=np.int32)
@@ -139,5 +139,7 @@ def recorded(ops: Sequence[tuple[str, ArgShapes]], kernel_ns: Sequence[float], s
             complete=np.ones(1, bool),
         ),
         wall_ns=end,
-        cell=CellRecord(wall_ns=end, step_count=1, profiled_step_count=1, unprofiled_step_ns=round(step_ns)),
+        cell=None if step_ns is None else CellRecord(
+            wall_ns=end, step_count=1, profiled_step_count=1, unprofiled_step_ns=round(step_ns)
+        ),
     )  # fmt: skip

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import ast
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 import pandas as pd
 
+from surfer_lab.errors import OptionError
 from surfer_lab.trace.tables import ArgShapes
 
 __all__ = ["ModelCase", "ModelOp", "read_cases"]
@@ -56,6 +58,7 @@ class ModelCase:
     step_ms: float
     sum_ms: float
     ops: tuple[ModelOp, ...]
+    columns: Mapping[str, Any] = field(default_factory=dict)  # the row of the index
 
     @property
     def key(self) -> tuple[str, str, int, int]:
@@ -65,10 +68,12 @@ class ModelCase:
 
 def read_cases(data: Path) -> tuple[list[ModelCase], list[tuple[dict[str, Any], str]]]:
     """The eager cases with op times, and all other rows of the index with the reason why they are not predicted."""
-    index = pd.read_csv(data / "e2e" / "index.csv")
+    path = data / "e2e" / "index.csv"
+    if not path.is_file():
+        raise OptionError(f"there is no table of measured models: {path}", remedy="a folder with e2e/index.csv")
     cases, left_out = [], []
-    for row in _records(index):
-        reason = _reason(row)
+    for row in _records(pd.read_csv(path)):
+        reason = _reason(row, data)
         if reason:
             left_out.append((row, reason))
             continue
@@ -79,16 +84,21 @@ def read_cases(data: Path) -> tuple[list[ModelCase], list[tuple[dict[str, Any], 
                 gpu=str(row["gpu"]), model=str(row["model"]), mode=str(row["mode"]), seq=int(row["seq"]),
                 batch=int(row["batch"]), step_ms=float(row["e2e_ms"]),
                 sum_ms=sum(float(row[f"sum_ops_{part}_ms"]) for part in ("fw", "bw", "acc")), ops=tuple(ops),
+                columns=row,
             )
         )  # fmt: skip
     return cases, left_out
 
 
-def _reason(row: dict[str, Any]) -> str:
+def _reason(row: dict[str, Any], data: Path) -> str:
     if isinstance(row["option"], str):
         return f"ran with {row['option']} (compiled): no operations were recorded"
     if not isinstance(row["trace_path"], str):
         return "no operations were published"
+    if not (data / "e2e" / row["trace_path"]).is_file():
+        return f"its operations are missing: {row['trace_path']}"
+    if not row["e2e_ms"] > 0:
+        return "no time of the whole step was measured"
     return ""
 
 
