@@ -7,6 +7,8 @@ other GPUs too, and tables and figures follow what is chosen.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from surfer_lab.report.html_controls import controls
 from surfer_lab.report.html_details import (
     accuracy_notes,
@@ -18,10 +20,10 @@ from surfer_lab.report.html_details import (
 )
 from surfer_lab.report.html_gpus import gpu_controls, gpu_rows, gpu_table
 from surfer_lab.report.html_operations import operation_controls, operation_tables
-from surfer_lab.report.html_what_ifs import alternative_section, curve_section, memory_section
-from surfer_lab.report.markup import Child, tag
+from surfer_lab.report.html_what_ifs import alternative_section, curve_figure, curve_table, memory_section
+from surfer_lab.report.markup import Child, Markup, join, tag
 from surfer_lab.report.packed import packed_view
-from surfer_lab.report.style import block_style, script
+from surfer_lab.report.style import block_opener, block_script, block_style
 from surfer_lab.report.summary import choice_cards, fact_list, headline, warning_list
 from surfer_lab.view.model import ViewModel
 from surfer_lab.view.stored import stored
@@ -33,8 +35,18 @@ __all__ = ["html_block"]
 def html_block(view: ViewModel, packed: StoredView | None = None) -> str:
     """The view as a block; `packed` is its stored form, where the caller has it already."""
     packed = stored(view) if packed is None else packed
-    parts = {"controls": controls(view, packed.grid), "gpu-controls": gpu_controls(view), "gpus": gpu_rows(view)}
-    parts["operation-controls"] = operation_controls(view)
+    folded = {
+        "batch-sizes": curve_table(view),
+        "memory": join(memory_section(view)),
+        "figure-tables": join(tables_of_figures(view)),
+    }
+    parts = {
+        "controls": controls(view, packed.grid),
+        "gpu-controls": gpu_controls(view),
+        "gpus": gpu_rows(view),
+        "operation-controls": operation_controls(view),
+        **{name: join([part]) for name, part in folded.items() if part},
+    }
     body = [
         *headline(view, level="h2"),
         choice_cards(view),
@@ -45,14 +57,19 @@ def html_block(view: ViewModel, packed: StoredView | None = None) -> str:
         _figure("Cost against time", cost_figure(view)),
         _folded("Where the time goes", [*partition(view), *operation_tables(view)]),
         _folded("In another precision, or compiled", alternative_section(view)),
-        _folded("Batch sizes", curve_section(view, packed.grid)),
-        _folded("Memory", memory_section(view)),
+        _folded("Batch sizes", [*curve_figure(view, packed.grid), _later("batch-sizes", parts)]),
+        _folded("Memory", [_later("memory", parts)]),
         _folded("How sure is this?", [sureness(view), accuracy_notes(view)]),
-        _folded("Figures as tables", tables_of_figures(view)),
+        _folded("Figures as tables", [_later("figure-tables", parts)]),
         _folded("Made with", made_with(view)),
-        packed_view(packed, parts),
+        packed_view(packed, parts, block_script()),
     ]
-    return block_style() + tag("div", *body, class_="surfer") + script()
+    return block_style() + tag("div", *body, class_="surfer") + block_opener()
+
+
+def _later(name: str, parts: Mapping[str, Markup]) -> Child:
+    """Where the script puts what is seldom looked at, so that a notebook need not hold it in full."""
+    return tag("div", data_part=name) if name in parts else None
 
 
 def _figure(title: str, drawn: list[Child]) -> Child:

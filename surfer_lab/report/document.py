@@ -1,7 +1,8 @@
 """What is the report that somebody can send around? One HTML page of one or several predictions, to decide from.
 
 The answer first, controls that work from a file with no network, what limits the step and what would help, how sure it
-is; then everything in full. Figures are SVG that the page's own script redraws; every number is in a table too.
+is; then everything in full. Figures are Bokeh, whose script stands in the page once; without scripts they are SVG and
+every number is in a table.
 """
 
 from __future__ import annotations
@@ -9,23 +10,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from surfer_lab.report.bokeh_page import bokeh_scripts, figure_place
 from surfer_lab.report.html_controls import controls
 from surfer_lab.report.html_details import (
     accuracy_notes,
     cost_figure,
     made_with,
     partition,
+    scroll,
     sureness,
     tables_of_figures,
 )
 from surfer_lab.report.html_gpus import gpu_controls, gpu_table
 from surfer_lab.report.html_operations import operation_controls, operation_tables
-from surfer_lab.report.html_what_ifs import alternative_section, curve_section, memory_section
+from surfer_lab.report.html_what_ifs import alternative_section, curve_figure, curve_table, memory_section
 from surfer_lab.report.markup import Child, Markup, name_markup, tag
 from surfer_lab.report.packed import packed_view
-from surfer_lab.report.style import page_style, script
+from surfer_lab.report.range_svg import range_figure_svg
+from surfer_lab.report.style import page_script, page_style
 from surfer_lab.report.summary import best_table, choice_cards, fact_list, headline, warning_list
-from surfer_lab.view.model import ViewModel
+from surfer_lab.view.model import RangeFigure, ViewModel
 from surfer_lab.view.stored import stored
 
 __all__ = ["html_document"]
@@ -56,7 +60,8 @@ def html_document(views: Sequence[ViewModel], *, title: str = "", made_on: str =
         warning_list(notes),
         *(_report(view, made_on, level=2 if several else 1, place=place) for place, view in enumerate(views)),
     )
-    return "<!DOCTYPE html>\n" + tag("html", head, tag("body", body, script()), lang="en") + "\n"
+    scripts = [*bokeh_scripts(), page_script()]
+    return "<!DOCTYPE html>\n" + tag("html", head, tag("body", body, *scripts), lang="en") + "\n"
 
 
 def _contents(views: Sequence[ViewModel], title: str, made_on: str) -> Markup:
@@ -100,8 +105,9 @@ def _report(view: ViewModel, made_on: str, *, level: int, place: int) -> Markup:
         fact_list(view, on_page=True),
         warning_list(view.warnings),
         section("Try it: another GPU, batch size, precision or price", tag("div", data_part="controls")),
-        section("Cost against time", *cost_figure(view)),
-        section("Batch sizes", *curve_section(view, packed.grid)),
+        section("Step time by GPU", *_step_figure(view)),
+        section("Cost against time", *cost_figure(view, place=figure_place)),
+        section("Batch sizes", *curve_figure(view, packed.grid, place=figure_place)),
         section("Where a step's time goes", *partition(view)),
         section("In another precision, or compiled", *alternative_section(view)),
         section("How sure is this?", sureness(view), accuracy_notes(view)),
@@ -110,12 +116,24 @@ def _report(view: ViewModel, made_on: str, *, level: int, place: int) -> Markup:
         tag(heading, "Appendix"),
         appendix("All GPUs", *gpu_table(view)),
         appendix("The costliest operations", *operation_tables(view)),
+        appendix("Batch sizes", curve_table(view)),
         appendix("Memory, part by part", *memory_section(view)),
         appendix("Figures as tables", *tables_of_figures(view)),
         packed_view(packed, parts),
         class_="surfer",
         id=f"prediction-{place}",
     )
+
+
+def _step_figure(view: ViewModel) -> list[Child]:
+    """Step times of the short list, each with its range."""
+    figure = next((figure for figure in view.figures if isinstance(figure, RangeFigure)), None)
+    if figure is None or not figure.bars:
+        return []
+    return [
+        tag("p", figure.description, class_="s-note"),
+        *figure_place("step_range", figure.title, scroll(figure.title, range_figure_svg(figure))),
+    ]
 
 
 def _prices(view: ViewModel) -> Child:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from surfer_lab.report.markup import Child, Markup, name_markup, tag
 from surfer_lab.report.svg import partition_svg, scatter_svg
 from surfer_lab.view.model import PartitionFigure, ScatterFigure, TableTwin, ViewModel
 
-__all__ = ["accuracy_notes", "cost_figure", "made_with", "partition", "sureness", "tables_of_figures"]
+__all__ = [
+    "Place", "accuracy_notes", "cost_figure", "drawn_as_it_is", "made_with", "partition", "scroll", "sureness",
+    "tables_of_figures",
+]  # fmt: skip
 
 
 def partition(view: ViewModel) -> list[Child]:
@@ -35,14 +38,22 @@ def partition(view: ViewModel) -> list[Child]:
     return drawn
 
 
-def cost_figure(view: ViewModel) -> list[Child]:
-    """Cost against time; nothing where too few GPUs have a price."""
+Place = Callable[[str, str, Child], Iterable[Child]]
+
+
+def drawn_as_it_is(_figure: str, _label: str, drawing: Child) -> list[Child]:
+    """A figure that nothing draws anew."""
+    return [drawing]
+
+
+def cost_figure(view: ViewModel, *, place: Place = drawn_as_it_is) -> list[Child]:
+    """Cost against time; nothing where too few GPUs have a price. `place` puts the drawing on its page."""
     scatter = next((figure for figure in view.figures if isinstance(figure, ScatterFigure)), None)
     if scatter is None:
         return []
     return [
         tag("p", scatter.description, class_="s-note"),
-        scroll(scatter.title, scatter_svg(scatter)),
+        *place("cost_time", scatter.title, scroll(scatter.title, scatter_svg(scatter))),
     ]
 
 

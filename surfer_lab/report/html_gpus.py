@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from surfer_lab.report.html_what_ifs import without_answer
 from surfer_lab.report.markup import Child, Markup, join, name_markup, tag
@@ -58,13 +57,13 @@ def gpu_table(view: ViewModel, *, only_short: bool = False) -> list[Child]:
             scope="col",
             class_="s-left",
         ),
-        _head("Samples/s") if has.batch else None,
+        _head("Samples/s", class_="s-wide" if has.epoch else "") if has.batch else None,
         _head("$/hour"),
         _head("$ per", sub="1,000 steps"),
         _head("Epoch") if has.epoch else None,
         _head("This cell") if has.cell else None,
         _head("Memory"),
-        _head("Largest", sub="batch") if has.largest else None,
+        _head("Largest", sub="batch", class_="s-wide") if has.largest else None,
         _head("Bound by", left=True, is_text=True, class_="s-wide"),
     ]
     table = tag(
@@ -130,24 +129,12 @@ def _head(text: str, *, left: bool = False, is_text: bool = False, sub: str = ""
     )
 
 
-# what the column is called where a row stands as a card of its own
-_LABELS: Final = {
-    "step": "step", "rate": "samples/s", "hour": "$/hour", "cost": "$ per 1,000 steps", "epoch": "epoch",
-    "cell": "this cell",
-}  # fmt: skip
-
-
-def _cell(name: str, quantity: Quantity | None, *, text: str = "", notes: Sequence[Child] = ()) -> Markup:
-    """A number with what stands below it; `name` is by which the script finds it."""
-    value = quantity.value if quantity is not None else None
+def _cell(
+    name: str, quantity: Quantity | None, *, text: str = "", notes: Sequence[Child] = (), class_: str | None = None
+) -> Markup:
+    """A number with what stands below it; `name` is by which the script finds it, and sets its key for sorting."""
     shown = text or (quantity.text if quantity is not None else "–")
-    return tag(
-        "td",
-        tag("span", shown, class_=f"s-v-{name}"),
-        *notes,
-        data_sort="" if value is None else f"{value:g}",
-        data_label=_LABELS[name],
-    )
+    return tag("td", tag("span", shown, class_=f"s-v-{name}"), *notes, class_=class_)
 
 
 def _note(name: str, text: str) -> Markup:
@@ -194,9 +181,10 @@ def _gpu_row(row: GpuRow, index: int, has: _Columns, *, is_short: bool, scale: L
             _note("range", step.range_text),
             _note("busy", f"GPU busy {row.busy.text}") if has.busy else None,
             class_="s-graph s-left",
-            data_label="range",
         ),
-        _cell("rate", row.samples_per_s, text=_rate(row.samples_per_s)) if has.batch else None,
+        _cell("rate", row.samples_per_s, text=_rate(row.samples_per_s), class_="s-wide" if has.epoch else None)
+        if has.batch
+        else None,
         _cell("hour", row.usd_per_hour, notes=[_note("hour-note", "")]),
         _cell("cost", row.usd_per_1000_steps, notes=[_note("cost-range", row.usd_per_1000_steps.range_text)]),
         _cell("epoch", row.epoch, notes=[_note("epoch-cost", _known(row.usd_per_epoch))]) if has.epoch else None,
@@ -206,13 +194,11 @@ def _gpu_row(row: GpuRow, index: int, has: _Columns, *, is_short: bool, scale: L
             row.memory.text,
             tag("span", ", ".join(said), class_=f"s-sub s-v-needed {verdict or ''}".rstrip()),
             data_sort=f"{row.memory.value or 0:g}",
-            data_label="memory",
         ),
         tag(
             "td",
             tag("span", f"{row.largest_batch:,}" if row.largest_batch is not None else "–", class_="s-v-largest"),
-            data_sort="" if row.largest_batch is None else str(row.largest_batch),
-            data_label="largest batch",
+            class_="s-wide",
         )
         if has.largest
         else None,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from surfer_lab.report.html_controls import gpu_select
 from surfer_lab.report.markup import Child, Markup, name_markup, tag
-from surfer_lab.report.svg import share_svg
+from surfer_lab.report.svg import share_bar
 from surfer_lab.view.model import GroupRow, OperationRow, ViewModel
 
 __all__ = ["operation_controls", "operation_tables"]
@@ -79,7 +79,7 @@ def _operation_row(view: ViewModel, row: OperationRow, focus: int, *, measured: 
         tag("td", row.phase, class_="s-left"),
         tag("td", row.launches_text, class_="s-wide"),
         tag("td", row.here.text) if measured else None,
-        tag("td", share_svg(row.share), row.share_text, class_="s-left"),
+        tag("td", share_bar(row.share), row.share_text, class_="s-left"),
         tag(
             "td",
             tag("span", row.on_text[focus], class_="s-v-time"),
@@ -102,7 +102,7 @@ def _groups(title: str, rows: Sequence[GroupRow]) -> Markup:
                 tag(
                     "tr",
                     tag("th", name_markup(row.label), scope="row", class_="s-left"),
-                    tag("td", share_svg(row.share), row.text),
+                    tag("td", share_bar(row.share), row.text),
                 )
                 for row in rows
             ),

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from surfer_lab.report.curve_svg import curve_svg
-from surfer_lab.report.markup import Child, Markup, join, tag
+from surfer_lab.report.html_details import Place, drawn_as_it_is, scroll
+from surfer_lab.report.markup import Child, Markup, tag
 from surfer_lab.view.detail_model import GridView
 from surfer_lab.view.model import AlternativeRow, CurveFigure, Quantity, Verdict, ViewModel
 
-__all__ = ["alternative_section", "curve_section", "memory_section", "without_answer"]
+__all__ = ["alternative_section", "curve_figure", "curve_table", "memory_section", "without_answer"]
+
+_FOLLOWS: Final = "On the GPU chosen above, in its precision and compile mode, with what fits into its memory."
 
 
 def without_answer(view: ViewModel) -> Child:
@@ -30,7 +34,7 @@ def alternative_section(view: ViewModel) -> list[Child]:
         return []
     heads = (("What if", True), ("Step", False), ("Range", False), ("Against as run", False), ("Memory", False))
     return [
-        _scroll(
+        scroll(
             "What if",
             tag(
                 "table",
@@ -64,19 +68,24 @@ def _verdict(verdict: Verdict) -> Child:
     return tag("span", verdict.value, class_=f"s-sub {said}") if said else None
 
 
-def curve_section(view: ViewModel, grid: GridView | None) -> list[Child]:
+def curve_figure(view: ViewModel, grid: GridView | None, *, place: Place = drawn_as_it_is) -> list[Child]:
     """Throughput by batch size: of the GPU shown first, of the one chosen where the grid has several batches."""
     figure = next((figure for figure in view.figures if isinstance(figure, CurveFigure)), None)
     follows = grid is not None and len(grid.batch_sizes) > 1
-    if figure is None:
-        return [_scroll("Throughput by batch size", _empty_curve())] if follows else []
-    chosen = tag("p", "On the GPU chosen above, in its precision and compile mode.", class_="s-note")
+    if figure is None and not follows:
+        return []
+    title = figure.title if figure is not None else "Throughput by batch size"
+    said = figure.description if figure is not None and not follows else _FOLLOWS
     return [
-        chosen if follows else None,
-        tag("p", figure.description, class_="s-note"),
-        _scroll(figure.title, curve_svg(figure)),
-        _scroll(f"{figure.title}, table", _curve_table(figure)),
+        tag("p", said, class_="s-note"),
+        *place("batch_curve", title, scroll(title, curve_svg(figure) if figure is not None else _empty_curve())),
     ]
+
+
+def curve_table(view: ViewModel) -> Child:
+    """The curve of the GPU shown first as a table."""
+    figure = next((figure for figure in view.figures if isinstance(figure, CurveFigure)), None)
+    return scroll(f"{figure.title}, table", _curve_table(figure)) if figure is not None else None
 
 
 def _empty_curve() -> Markup:
@@ -99,7 +108,7 @@ def _curve_table(figure: CurveFigure) -> Markup:
     heads = (("Batch", False), ("Samples/s", False), ("Step", False), ("Memory", False), ("Mark", True))
     return tag(
         "table",
-        tag("caption", f"{figure.title} on {figure.gpu}"),
+        tag("caption", figure.title),
         _heads(heads),
         tag("tbody", *rows),
         class_="s-batches",
@@ -125,7 +134,7 @@ def memory_section(view: ViewModel) -> list[Child]:
             f"; {memory.measured}" if memory.measured else None,
             ".",
         ),
-        _scroll(
+        scroll(
             "Memory by part",
             tag(
                 "table",
@@ -152,15 +161,4 @@ def _memory_row(label: str, amount: Quantity, source: str, class_: str | None = 
 def _heads(heads: Sequence[tuple[str, bool]]) -> Markup:
     return tag(
         "thead", tag("tr", *(tag("th", text, scope="col", class_="s-left" if left else None) for text, left in heads))
-    )
-
-
-def _scroll(label: str, inside: Child) -> Markup:
-    return tag(
-        "div",
-        join([inside]) if inside is not None else None,
-        class_="s-scroll",
-        role="region",
-        tabindex="0",
-        aria_label=label,
     )

@@ -22,6 +22,7 @@ from surfer_lab.engine.whatif import precision_blocker, with_precision
 from surfer_lab.errors import OptionError, PredictionError, TraceError, UnknownGpuError
 from surfer_lab.hardware.catalog import Catalog, load_catalog
 from surfer_lab.hardware.gpu import Gpu
+from surfer_lab.hardware.machines import Machine
 from surfer_lab.planner.batch import BatchScaling
 from surfer_lab.planner.graph_memory import MemoryEstimate, memory_on, step_memory
 from surfer_lab.planner.grid import AMP, GridPrecision, StepGrid, batch_sizes_around, step_grid
@@ -38,6 +39,7 @@ from surfer_lab.planner.options import (
 from surfer_lab.planner.outcome import Outcome, Scenario, outcomes
 from surfer_lab.planner.pricing import Price, load_prices
 from surfer_lab.planner.ranking import shortlist
+from surfer_lab.planner.scaling.curve import FixedBatch
 from surfer_lab.planner.sharding import ShardedNeed, sharded_needs
 from surfer_lab.planner.what_ifs import BatchCurve, Blocked, alternatives, batch_curve, in_precision
 from surfer_lab.report.bundle import mime_bundle
@@ -45,6 +47,7 @@ from surfer_lab.report.provenance import new_provenance
 from surfer_lab.report.rows import csv_of, curve_rows, flat_rows, memory_rows
 from surfer_lab.report.text import text_of
 from surfer_lab.report.written import write_report
+from surfer_lab.report.scaled import scaled, scaled_as_asked, scaling_frame
 from surfer_lab.trace.model import Trace, TraceOrigin
 from surfer_lab.trace.reader import read
 from surfer_lab.view.build import focus_of, view_of
@@ -229,6 +232,7 @@ class Prediction:
             memory=self._memory_on(focus),
             largest_batches=self._largest_batches([outcome.gpu for outcome in shown]),
             sharded=self._sharded(),
+            scaling=scaled_as_asked(self, focus),
             blocked=self.question.blocked,
             notes=self.question.notes,
         )
@@ -301,6 +305,18 @@ class Prediction:
             options = replace(options, batch_size=None if options.batch_size is None else batch_size)
         return predict_as_asked(step, options, name=self.name, scaling=self.question.scaling, notes=self.question.notes)
 
+    def with_prices(self, prices: Mapping[str, float]) -> Prediction:
+        """The same prediction at other own prices, USD per hour by GPU; it stays the same one in the history."""
+        return predict_as_asked(
+            self.question.step,
+            replace(self.options, prices=dict(prices)),
+            name=self.name,
+            command=self.command,
+            scaling=self.question.scaling,
+            notes=self.question.notes,
+            provenance=self.provenance,
+        )
+
     def batch_curve(self, gpu: str | None = None, batch_sizes: Sequence[int] = ()) -> pandas.DataFrame:
         """Time, throughput and memory by batch size on one GPU (the one shown first); index: the batch size.
 
@@ -319,6 +335,31 @@ class Prediction:
         found = self._focus if gpu is None else self.on(gpu)
         self._scaling()
         return self._largest_batches([found.gpu])[found.gpu.name]
+
+    def scale(
+        self,
+        *,
+        counts: Sequence[int] = (),
+        machine: str | Path | Machine | None = None,
+        link: str | None = None,
+        strategy: str | None = None,
+        fixed: str = FixedBatch.PER_GPU.value,
+        gpu: str | None = None,
+    ) -> pandas.DataFrame:
+        """The step on several GPUs, a row a number of them: time, efficiency, communication, memory, cost.
+
+        `machine` by name or TOML file, by default one with `gpu` (the one shown first); `link` "nvlink", "pcie" or a
+        name; `strategy` as `--strategy` has it; `fixed` "per GPU" (weak scaling) or "global" (strong). SurferError as
+        `report.scaled.scaled`, which gives the curve itself.
+        """
+        kinds = {kind.value.lower(): kind for kind in FixedBatch}
+        if fixed.lower() not in kinds:
+            raise OptionError(f"{fixed!r} is no batch to keep fixed", remedy=" or ".join(one.value for one in FixedBatch))
+        focus = (self._focus if gpu is None else self.on(gpu)).gpu
+        curve = scaled(
+            self, focus, counts=counts, machine=machine, link=link, strategy=strategy, fixed=kinds[fixed.lower()]
+        )
+        return scaling_frame(curve)
 
     def memory(self, gpu: str | None = None) -> pandas.DataFrame:
         """Where the step's memory goes on one GPU, in GB, a row a part and the sums; index: the part.
@@ -356,7 +397,11 @@ class Prediction:
 
     def report(self, path: str | Path) -> Path:
         """Write a report and return its path; the form follows the ending: .html, .md, .pdf, .txt, .json or .csv."""
-        return write_report([self.view], path, others={".csv": lambda: csv_of(self.outcomes, self.question.blocked)})
+        return write_report(
+            lambda with_grid: [self.view_with_grid if with_grid else self.view],
+            path,
+            others={".csv": lambda: csv_of(self.outcomes, self.question.blocked)},
+        )
 
     def __repr__(self) -> str:
         return text_of(self.view)

@@ -88,10 +88,10 @@ def best_table(view: ViewModel) -> Child:
     bodies = [_group(label, rows) for label, rows in groups if rows]
     if not bodies:
         return None
-    heads = ("GPU", "Step", "Against here", "$ per 1,000 steps", "$/hour", "Memory", "Limited")
+    heads = ("GPU", "Step", "Against here", "$ per 1,000 steps", "$/hour", "Memory", "Bound")
     with_here = any(row.faster.value is not None for row in view.rows)
     shown = [head for head in heads if with_here or head != "Against here"]
-    left = {"GPU", "Limited"}
+    left = {"GPU", "Bound"}
     return tag(
         "div",
         tag(
@@ -142,7 +142,7 @@ def _best_row(row: GpuRow) -> Markup:
         ),
         tag("td", row.usd_per_hour.text, _sub(row.price_as_of), data_label="$/hour"),
         tag("td", f"{needed}{row.memory.text}", _sub(fits), data_label="memory"),
-        tag("td", row.bound, class_="s-left s-narrow", data_label="limited"),
+        tag("td", row.bound, class_="s-left s-narrow", data_label="bound"),
     )
 
 

@@ -13,7 +13,7 @@ from typing import Final
 from surfer_lab.report.markup import Markup, tag
 from surfer_lab.view.model import PartitionBar, RangeBar, ScatterFigure, ScatterPoint
 
-__all__ = ["LogScale", "partition_svg", "range_svg", "scatter_svg", "share_svg"]
+__all__ = ["LogScale", "partition_svg", "range_svg", "scatter_svg", "share_bar"]
 
 _WIDTH: Final = 680
 _HEIGHT: Final = 300
@@ -85,17 +85,9 @@ def partition_svg(bar: PartitionBar, longest_ms: float) -> Markup:
     )
 
 
-def share_svg(share: float) -> Markup:
+def share_bar(share: float) -> Markup:
     """A share as a small bar; the number stands beside it."""
-    return tag(
-        "svg",
-        tag("rect", x="0", width="100%", y="2", height="8", rx="2", class_="s-track"),
-        tag("rect", x="0", width=_percent(share), y="2", height="8", rx="2", class_="s-fill"),
-        class_="s-share",
-        width="56",
-        height="12",
-        aria_hidden="true",
-    )
+    return tag("i", class_="s-share", style=f"--s-share:{_percent(share)}", aria_hidden="true")
 
 
 def scatter_svg(figure: ScatterFigure) -> Markup:

@@ -24,7 +24,7 @@ ENDINGS: Final = (".html", ".md", ".pdf", ".txt", ".json")
 
 
 def write_report(
-    views: Sequence[ViewModel],
+    views: Callable[[bool], Sequence[ViewModel]],
     path: str | Path,
     *,
     title: str = "",
@@ -33,17 +33,18 @@ def write_report(
 ) -> Path:
     """Write the report and return its path. `others` are forms that the caller knows beside these, by ending.
 
+    `views` is asked for the predictions once: True where the form has sliders, which choose in the views' grids.
     A Markdown report has its figures beside it, in NAME_figures. Refused (OptionError): an ending that is not known, a
     place that cannot be written, a PDF without a browser.
     """
     target = Path(path)
     made_on = today_words()
     forms: dict[str, Callable[[], str | bytes]] = {
-        ".html": lambda: html_document(views, title=title, made_on=made_on, notes=notes),
-        ".md": lambda: _markdown(views, target, made_on),
-        ".pdf": lambda: pdf_of(html_document(views, title=title, made_on=made_on, notes=notes)),
-        ".txt": lambda: "\n\n\n".join(text_of(view) for view in views) + "\n",
-        ".json": lambda: _json(views),
+        ".html": lambda: html_document(views(True), title=title, made_on=made_on, notes=notes),
+        ".md": lambda: _markdown(views(False), target, made_on),
+        ".pdf": lambda: pdf_of(html_document(views(False), title=title, made_on=made_on, notes=notes)),
+        ".txt": lambda: "\n\n\n".join(text_of(view) for view in views(False)) + "\n",
+        ".json": lambda: _json(views(False)),
         **(others or {}),
     }
     ending = target.suffix.lower()

@@ -1,10 +1,4 @@
-// Unpacks the view, and finds one outcome of the grid that Python computed: a choice is a look-up, no prediction.
-async function unpacked(element) {
-  const bytes = Uint8Array.from(atob(element.textContent.trim()), (one) => one.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-  return JSON.parse(await new Response(stream).text());
-}
-
+// Finds one outcome of the grid that Python computed: a choice is a look-up, no prediction.
 // Columns of the view: base64 of little-endian numbers; what is not known is NaN.
 function numbersOf(packed) {
   if (!packed) return null;
@@ -45,7 +39,7 @@ function gridOf(view) {
   const [batches, precisions, compiles, counts] = [grid.batch_sizes, grid.precisions, grid.compiles, grid.counts].map(
     (axis) => axis.length,
   );
-  const names = ["step_ms", "low_ratio", "high_ratio", "busy_ratio", "memory_gb", "memory_high_gb", "fit", "largest_batch", "reason"];
+  const names = ["step_ms", "low_ratio", "high_ratio", "busy_ratio", "memory_gb", "fit", "largest_batch", "reason"];
   const table = Object.fromEntries(names.map((name) => [name, numbersOf(grid[name])]));
   return {
     ...grid,
@@ -60,7 +54,6 @@ function gridOf(view) {
         high: step * table.high_ratio[cell],
         busy: table.busy_ratio ? step * table.busy_ratio[cell] : NaN,
         needed: table.memory_gb?.[place] ?? NaN,
-        neededHigh: table.memory_high_gb?.[place] ?? NaN,
         verdict: table.fit ? (grid.fits?.[table.fit[place]] ?? "not known") : "not known",
         largest: table.largest_batch?.[gpu * precisions + precision] ?? NaN,
         reason: isKnown(reason) ? grid.reasons[reason] : "",
@@ -86,7 +79,6 @@ function outcomesOf(view, grid, choice) {
           high: row.high_ms,
           busy: row.busy_ms,
           needed: row.needed_gb ?? NaN,
-          neededHigh: row.needed_high_gb ?? NaN,
           verdict: view.verdicts[row.verdict] ?? "not known",
           largest: row.largest_batch ?? NaN,
           reason: "",

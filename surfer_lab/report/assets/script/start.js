@@ -1,5 +1,5 @@
 // Brings each report of the page to life: what its controls choose is looked up and put into tables and figures.
-function setUp(root, { view, parts }, onChange = () => {}) {
+function setUp(root, { view, parts }, draw = () => {}) {
   const grid = gridOf(view);
   const own = grid ? grid.own : [-1, -1, -1];
   const choice = { gpu: Math.max(0, view.focus), batch: own[0], precision: own[1], compile: own[2], prices: new Map(), rows: rowsOf(view) };
@@ -53,7 +53,7 @@ function setUp(root, { view, parts }, onChange = () => {}) {
     const curve = one("curve");
     if (curve && grid) drawCurve(curve, curveOf(grid, choice), batchOf(view, grid, choice));
     showControls();
-    const figures = onChange({ view, grid, choice, outcomes, unit });
+    const figures = draw({ view, grid, choice, outcomes, unit });
     if (!("shown" in root.dataset)) Promise.resolve(figures).then(() => (root.dataset.shown = ""));
   }
 
@@ -93,9 +93,3 @@ const curveOf = (grid, choice) =>
     ...grid.at(choice.gpu, at, Math.max(0, choice.precision), Math.max(0, choice.compile)),
   }));
 
-for (const root of document.querySelectorAll(".surfer:not([data-ready])")) {
-  root.dataset.ready = "";
-  const data = root.querySelector("script.s-data");
-  if (data && "DecompressionStream" in window)
-    unpacked(data).then((given) => setUp(root, given, window.surferFigures?.(root)));
-}

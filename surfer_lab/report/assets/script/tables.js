@@ -2,6 +2,7 @@
 function setUpTable(root, table, onShown) {
   const body = table.tBodies[0];
   const [search, all, count] = [".s-filter", ".s-all", ".s-count"].map((name) => root.querySelector(name));
+  for (const row of body.rows) row.cells[0].dataset.sort ??= row.cells[0].textContent.toLowerCase();
   const show = () => {
     const words = (search?.value ?? "").toLowerCase().split(/\s+/).filter(Boolean);
     let shown = 0;
@@ -110,7 +111,7 @@ function fillOperations(root, view, row, gpu) {
   root.operations ??= ["", "_low", "_high"].map((end) => numbersOf(view[`operation${end}_ms`]));
   root.kinds ??= numbersOf(view.operation_kind);
   const [[times, lows, highs], kinds] = [root.operations, root.kinds];
-  const count = view.operations.length;
+  const count = view.operation_count;
   const total = times.slice(gpu * count, (gpu + 1) * count).reduce((sum, ms) => sum + (ms || 0), 0);
   [...rows].forEach((row, at) => {
     const place = gpu * count + at;
