@@ -45,9 +45,9 @@ from surfer_lab.planner.what_ifs import BatchCurve, Blocked, alternatives, batch
 from surfer_lab.report.bundle import mime_bundle
 from surfer_lab.report.provenance import new_provenance
 from surfer_lab.report.rows import csv_of, curve_rows, flat_rows, memory_rows
+from surfer_lab.report.scaled import scaled, scaled_as_asked, scaling_frame
 from surfer_lab.report.text import text_of
 from surfer_lab.report.written import write_report
-from surfer_lab.report.scaled import scaled, scaled_as_asked, scaling_frame
 from surfer_lab.trace.model import Trace, TraceOrigin
 from surfer_lab.trace.reader import read
 from surfer_lab.view.build import focus_of, view_of
@@ -103,6 +103,7 @@ class Prediction:
         self.question = Question(step=times.trace) if question is None else question
         self.provenance = new_provenance() if provenance is None else provenance
         self._spot_prices = spot_prices
+        self._grid_view: GridView | None = None
 
     @property
     def trace(self) -> Trace:
@@ -136,17 +137,23 @@ class Prediction:
         """What a person is shown, with the outcomes that sliders choose among: takes seconds for a large step."""
         return msgspec.structs.replace(self.view, grid=self.grid_view)
 
-    @cached_property
+    @property
     def grid_view(self) -> GridView:
         """The grid that is kept with the view, its GPUs in the order of the view's rows."""
-        grid = self.grid()
-        return grid_view(
-            grid,
-            own_batch=self.question.step.batch_size,
-            own_precision=self.options.precision,
-            own_compile=self.options.compile,
-            with_parts=len(grid.batch_sizes) == 1,
-        )
+        return self.compute_grid()
+
+    def compute_grid(self, between: Callable[[], object] | None = None) -> GridView:
+        """The grid, computed once; `between` is called between the passes of the engine, and may raise to stop."""
+        if self._grid_view is None:
+            grid = self.grid(between=between)
+            self._grid_view = grid_view(
+                grid,
+                own_batch=self.question.step.batch_size,
+                own_precision=self.options.precision,
+                own_compile=self.options.compile,
+                with_parts=len(grid.batch_sizes) == 1,
+            )
+        return self._grid_view
 
     def grid(
         self,
@@ -354,7 +361,9 @@ class Prediction:
         """
         kinds = {kind.value.lower(): kind for kind in FixedBatch}
         if fixed.lower() not in kinds:
-            raise OptionError(f"{fixed!r} is no batch to keep fixed", remedy=" or ".join(one.value for one in FixedBatch))
+            raise OptionError(
+                f"{fixed!r} is no batch to keep fixed", remedy=" or ".join(one.value for one in FixedBatch)
+            )
         focus = (self._focus if gpu is None else self.on(gpu)).gpu
         curve = scaled(
             self, focus, counts=counts, machine=machine, link=link, strategy=strategy, fixed=kinds[fixed.lower()]
