@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import shlex
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -245,7 +246,14 @@ def predict_model(
 @app.command()
 @speaks_plainly
 def report(
-    trace: TraceFile = None,
+    source: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="NOTEBOOK|TRACE",
+            help="A notebook with %%predict in it, a torch profiler trace, or a saved capture.",
+            show_default=False,
+        ),
+    ] = None,
     on: On = None,
     origin: From = None,
     batch_size: BatchSize = None,
@@ -263,22 +271,41 @@ def report(
     name: Name = None,
     example: Example = False,
     html: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Self-contained HTML.")] = None,
-    md: Annotated[Path | None, typer.Option("--md", metavar="FILE", help="Markdown.")] = None,
+    md: Annotated[Path | None, typer.Option("--md", metavar="FILE", help="Markdown, its figures beside it.")] = None,
+    pdf: Annotated[Path | None, typer.Option("--pdf", metavar="FILE", help="PDF, printed by a Chromium.")] = None,
 ) -> None:
-    """Write a prediction to a file.
+    """Write a prediction to a file, or all those of a notebook.
 
-    Without --html or --md: NAME.surfer.html in this folder.
+    Without --html, --md or --pdf: NAME.surfer.html in this folder. A notebook's are taken as its cells left them.
     """
     options = _options(
         on, origin, batch_size, batch_sizes, precision, compiled, host_factor, price, spot, dataset_size, name,
         counts, link, strategy, machine,
     )  # fmt: skip
-    prediction = _predicted(trace, options, is_example=example)
-    if html is None and md is None:
-        html = Path(f"{stem_of(trace) if trace is not None else 'example'}.surfer.html")
-    for path, suffix in ((html, ".html"), (md, ".md")):
-        if path is not None:
-            print_line(str(prediction.report(with_suffix(path, suffix))))
+    asked = [with_suffix(path, end) for path, end in ((html, ".html"), (md, ".md"), (pdf, ".pdf")) if path is not None]
+    targets = asked or [Path(f"{stem_of(source) if source is not None else 'example'}.surfer.html")]
+    if source is not None and source.suffix == ".ipynb":
+        write = _notebook_report(source, options, is_example=example)
+    else:
+        write = _predicted(source, options, is_example=example).report
+    for target in targets:
+        print_line(str(write(target)))
+
+
+def _notebook_report(source: Path, options: PredictOptions, *, is_example: bool) -> Callable[[Path], Path]:
+    """What writes the predictions of a notebook into a file."""
+    from surfer_lab.report.stored import read_notebook
+    from surfer_lab.report.written import write_report
+
+    if is_example:
+        raise OptionError("both a file and --example are given", remedy="surfer report NOTEBOOK")
+    if given := options_line(options):
+        raise OptionError(
+            f"{given} is given, but a notebook's predictions are reported as its cells left them",
+            remedy="write it after %%predict, run the cell again and save the notebook",
+        )
+    found = read_notebook(trace_file(source))
+    return lambda target: write_report(lambda _: found.views, target, title=source.stem, notes=found.unread)
 
 
 @app.command()

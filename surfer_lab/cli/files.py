@@ -52,8 +52,8 @@ def _some(names: list[str]) -> str:
 
 
 def stem_of(path: Path) -> str:
-    """The file's name without the endings of a trace."""
-    name = path.name.removesuffix(".gz").removesuffix(".json").removesuffix(".pt.trace")
+    """The file's name without the endings of a trace or a notebook."""
+    name = path.name.removesuffix(".gz").removesuffix(".json").removesuffix(".pt.trace").removesuffix(".ipynb")
     return name or "trace"
 
 
