@@ -20,6 +20,7 @@ from surfer_lab.report.html_details import (
 )
 from surfer_lab.report.html_gpus import gpu_controls, gpu_rows, gpu_table
 from surfer_lab.report.html_operations import operation_controls, operation_tables
+from surfer_lab.report.html_scaling import scaling_section
 from surfer_lab.report.html_what_ifs import alternative_section, curve_figure, curve_table, memory_section
 from surfer_lab.report.markup import Child, Markup, join, tag
 from surfer_lab.report.packed import packed_view
@@ -57,6 +58,7 @@ def html_block(view: ViewModel, packed: StoredView | None = None) -> str:
         _figure("Cost against time", cost_figure(view)),
         _folded("Where the time goes", [*partition(view), *operation_tables(view)]),
         _folded("In another precision, or compiled", alternative_section(view)),
+        _folded("On several GPUs", scaling_section(view)),
         _folded("Batch sizes", [*curve_figure(view, packed.grid), _later("batch-sizes", parts)]),
         _folded("Memory", [_later("memory", parts)]),
         _folded("How sure is this?", [sureness(view), accuracy_notes(view)]),

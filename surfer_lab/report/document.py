@@ -23,6 +23,7 @@ from surfer_lab.report.html_details import (
 )
 from surfer_lab.report.html_gpus import gpu_controls, gpu_table
 from surfer_lab.report.html_operations import operation_controls, operation_tables
+from surfer_lab.report.html_scaling import scaling_section
 from surfer_lab.report.html_what_ifs import alternative_section, curve_figure, curve_table, memory_section
 from surfer_lab.report.markup import Child, Markup, name_markup, tag
 from surfer_lab.report.packed import packed_view
@@ -110,6 +111,7 @@ def _report(view: ViewModel, made_on: str, *, level: int, place: int) -> Markup:
         section("Batch sizes", *curve_figure(view, packed.grid, place=figure_place)),
         section("Where a step's time goes", *partition(view)),
         section("In another precision, or compiled", *alternative_section(view)),
+        section("On several GPUs", *scaling_section(view)),
         section("How sure is this?", sureness(view), accuracy_notes(view)),
         section("Prices", _prices(view)),
         section("Made with", *made_with(view)),

@@ -33,6 +33,7 @@ def markdown_of(view: ViewModel, *, made_on: str = "", figures: Mapping[str, str
         f"## GPUs\n\n{_gpus(view)}" if view.rows else "",
         _blocked(view),
         f"## In another precision, or compiled\n\n{_alternatives(view)}" if view.alternatives else "",
+        _scaling(view),
         *(
             f"## {_text(figure.title)}\n\n{_table(figure.table.columns, figure.table.rows)}"
             for figure in view.figures
@@ -80,6 +81,14 @@ def _alternatives(view: ViewModel) -> str:
     ]
     table = _table(["What if", "Step", "Range", "Against as run", "Memory"], rows)
     return f"{table}\n\n{_text(view.alternatives_note)}"
+
+
+def _scaling(view: ViewModel) -> str:
+    shown = view.scaling
+    if shown is None:
+        return ""
+    notes = "\n".join(f"- {_text(note)}" for note in shown.notes)
+    return f"## {_text(shown.title)}\n\n{_table(shown.columns, shown.table)}\n\n{notes}"
 
 
 def _memory(memory: MemoryView) -> str:

@@ -47,6 +47,7 @@ def text_of(view: ViewModel, *, width: int = 120, paint: Paint = _plain) -> str:
         _partition(view, wide, paint),
         _gpus(view, wide, paint),
         _alternatives(view, wide, paint),
+        _scaling(view, wide, paint),
         _curve(view, wide, paint),
         _memory(view, wide, paint),
         _operations(view, wide, paint),
@@ -209,6 +210,15 @@ def _alternatives(view: ViewModel, width: int, paint: Paint) -> list[str]:
     marks = [Ink.STRONG if row.is_shown else None for row in view.alternatives]
     lines = [paint("In another precision, or compiled", Ink.TITLE), *_table(columns, rows, width, paint, marks)]
     return [*lines, *(paint(line, Ink.FAINT) for line in _wrap(view.alternatives_note, width))]
+
+
+def _scaling(view: ViewModel, width: int, paint: Paint) -> list[str]:
+    shown = view.scaling
+    if shown is None:
+        return []
+    columns = [(name.lower() if name != "GPUs" else name, False) for name in shown.columns]
+    lines = [paint(shown.title, Ink.TITLE), *_table(columns, shown.table, width, paint, [None] * len(shown.table))]
+    return [*lines, *(paint(line, Ink.FAINT) for line in _wrap("; ".join(shown.notes) + ".", width))]
 
 
 def _curve(view: ViewModel, width: int, paint: Paint) -> list[str]:
