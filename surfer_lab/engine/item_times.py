@@ -42,7 +42,7 @@ from surfer_lab.engine.rates import (
     rates_of,
     used_class,
 )
-from surfer_lab.engine.roofline import roofline
+from surfer_lab.engine.roofline import cached_bandwidth, roofline
 from surfer_lab.engine.tf32 import tf32_flags
 from surfer_lab.engine.wave_scaling import COPY_FLOOR_NS, KERNEL_FLOOR_NS, Scaled, memory_share, scale_waves
 from surfer_lab.engine.work_items import Transfer, Work
@@ -290,9 +290,13 @@ class _Scaler:
         own = np.take_along_axis(self.rates.flop_per_s, classes.astype(np.int64), axis=1)
         on_units = np.maximum(work.compute_fraction * lanes, work.matrix_fraction * own)
         product = np.where(on_matrix_units(classes, work.arithmetic), on_units, work.compute_fraction * own)
+        moved = self._bytes_moved(work)
+        bandwidth = cached_bandwidth(
+            self.rates.bytes_per_s, self.rates.l2_bytes, moved / np.maximum(1, work.items.launch_count), work.arithmetic
+        )
         scaled = roofline(
-            work.items.flop, self._bytes_moved(work), work.items.launch_count.astype(np.float64),
-            rate=np.where(work.arithmetic, product, lanes), bandwidth=self.rates.bytes_per_s,
+            work.items.flop, moved, work.items.launch_count.astype(np.float64),
+            rate=np.where(work.arithmetic, product, lanes), bandwidth=bandwidth,
             memory_fraction=work.memory_fraction,
             threads=np.where(work.arithmetic, 0.0, work.threads),  # libraries split products until they fill the GPU
         )  # fmt: skip

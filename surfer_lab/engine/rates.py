@@ -63,6 +63,7 @@ class GpuRates:
 
     flop_per_s: F64
     bytes_per_s: F64
+    l2_bytes: F64  # 0: not known
     sm_count: F64
     rate_is_typical: B  # (gpus, rate classes): an architecture-typical fraction of the peak, not measured
     class_used: I8  # (gpus, rate classes): the class that does the work of each; itself where the GPU has units for it
@@ -87,6 +88,7 @@ def rates_of(gpus: Sequence[Gpu]) -> GpuRates:
         flop_per_s=flop_per_s,
         class_used=class_used,
         bytes_per_s=np.array([gpu.sustained_bandwidth.per_s for gpu in gpus], dtype=np.float64),
+        l2_bytes=np.array([gpu.l2_bytes or 0 for gpu in gpus], dtype=np.float64),
         sm_count=np.array([gpu.sm_count for gpu in gpus], dtype=np.float64),
         rate_is_typical=table[:, :, 1] > 0,
         bandwidth_is_typical=np.array(

@@ -1,8 +1,10 @@
 """How well are the steps of timm's benchmark predicted, from the networks' names alone?
 
-Against each measured row: the engine's roofline calibrated by family (nothing of these tables is fitted to it), the
-same with one constant a table, and a plain roofline with one constant a table. Constants are fitted with whole families
-of networks held out, five folds; the GPU itself is seen by them. For compiled rows also the gain: eager over compiled
+Against each measured row: the engine's roofline calibrated by family as shipped (a third of its fractions are fitted to
+these very tables: `engine.utilisation`, source M), the same with the fractions fitted anew without the row's family of
+networks, that with one constant a table, and a plain roofline with one constant a table. Fractions and constants are
+fitted with whole families of networks held out, five folds, the same for all tables; the GPUs themselves are seen by
+them. For compiled rows also the gain: eager over compiled
 step of the same network, per image, against a constant gain.
 """
 
@@ -21,6 +23,7 @@ from surfer_lab.hardware.catalog import Catalog, load_catalog
 from surfer_lab.training.evaluate.cases import Case, Cell, ErrorStats, Evaluation, Table, stats_by, stats_of
 from surfer_lab.training.evaluate.held_out import FOLD_COUNT, fitted_without, folds_of
 from surfer_lab.training.evaluate.timm_predictions import RowPrediction, predict_rows
+from surfer_lab.training.timm_table.fractions import fit_factors, steps_ms
 from surfer_lab.training.timm_table.make import make_captures
 from surfer_lab.training.timm_table.rows import keys_of, read_rows
 from surfer_lab.training.timm_table.store import CaptureStore, cache_folder
@@ -28,6 +31,7 @@ from surfer_lab.training.timm_table.store import CaptureStore, cache_folder
 __all__ = ["evaluate_timm"]
 
 CALIBRATED: Final = "roofline calibrated by family"
+REFITTED: Final = "roofline calibrated by family, fractions fitted without the row's family"
 CALIBRATED_CONSTANT: Final = "roofline calibrated by family, one constant a table"
 PLAIN_CONSTANT: Final = "plain roofline, one constant a table"
 GAIN: Final = "compile gain: fusion rule"
@@ -101,16 +105,32 @@ def _step_cases(rows: pd.DataFrame, predictions: Sequence[RowPrediction]) -> lis
         for name in ("predicted_ms", "low_ms", "high_ms", "simple_ms")
     )
     tables = rows.groupby(list(_TABLE), sort=False).ngroup().to_numpy()
+    refitted = _refitted(predictions, measured)
     own, of_plain = (_constants(tables, families, measured / times) for times in (engine, plain))
     cases = []
     for at, row in enumerate(rows.itertuples()):
         base = _case(row, families[at], CALIBRATED)
         reason = predictions[at].reason
         cases.append(_with(base, engine[at], reason, low_ms=_known(low[at]), high_ms=_known(high[at])))
+        cases.append(_with(replace(base, method=REFITTED), refitted[at], reason))
         for method, times, constants in ((CALIBRATED_CONSTANT, engine, own), (PLAIN_CONSTANT, plain, of_plain)):
             why = reason or ("" if np.isfinite(constants[at]) else "no other family to fit the constant to")
             cases.append(_with(replace(base, method=method), times[at] * constants[at], why))
     return cases
+
+
+def _refitted(predictions: Sequence[RowPrediction], measured: F64) -> F64:
+    """Steps with each family's fractions of the roofline fitted to the rows of the other folds, all tables together."""
+    times = np.full(len(predictions), np.nan)
+    known = np.array([at for at, one in enumerate(predictions) if one.terms is not None], dtype=np.int64)
+    steps = [one.terms for one in predictions if one.terms is not None]
+    folds = folds_of([predictions[at].family for at in known])
+    for fold in np.unique(folds):
+        own, others = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
+        if len(others):
+            factors = fit_factors([steps[at] for at in others], measured[known[others]])
+            times[known[own]] = steps_ms([steps[at] for at in own], factors)
+    return times
 
 
 def _constants(tables: NDArray[Any], families: Sequence[str], ratios: F64) -> F64:
@@ -199,7 +219,7 @@ def _tables(cases: Sequence[Case], gains: Sequence[Case]) -> tuple[Table, ...]:
         title="timm: a step, |error| in percent",
         by=lambda case: (case.method, case.gpu, case.mode, _text(case, "layout"), _text(case, "torch"), case.compile),
         names=("method", *_TABLE),
-        notes=(f"constants fitted with whole families held out ({FOLD_COUNT} folds), the GPU itself seen",),
+        notes=(f"constants and fractions fitted with whole families held out ({FOLD_COUNT} folds), the GPUs seen",),
     )
     if not gains:
         return (steps,)

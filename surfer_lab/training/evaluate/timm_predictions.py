@@ -26,7 +26,8 @@ from surfer_lab.hardware.dtypes import RateClass
 from surfer_lab.hardware.gpu import Gpu
 from surfer_lab.planner.batch import BatchScaling
 from surfer_lab.trace.model import Trace
-from surfer_lab.training.timm_table.layout import laid_out
+from surfer_lab.training.timm_table.fractions import StepTerms, terms_of
+from surfer_lab.training.timm_table.layout import in_layout
 from surfer_lab.training.timm_table.precision import in_precision
 from surfer_lab.training.timm_table.rows import RENAMED, CaptureKey, key_of
 from surfer_lab.training.timm_table.store import CaptureStore
@@ -52,6 +53,7 @@ class RowPrediction:
     simple_ms: float | None = None  # the larger of FLOPs over rate and bytes over bandwidth, summed: a plain roofline
     fallback_share: float = 0.0
     unscaled_share: float = 0.0
+    terms: StepTerms | None = None  # what its families of work take: for fitting their fractions
     reason: str = ""
 
 
@@ -73,7 +75,7 @@ def predict_rows(
                 yield RowPrediction(row=int(row.Index), reason=reason or "its step is not captured yet")
         else:
             yield from _of_capture(
-                laid_out(capture, key.layout), group, store.family(key.arch) or key.arch, catalog, key.mode == "train"
+                in_layout(capture, key.layout), group, store.family(key.arch) or key.arch, catalog, key.mode == "train"
             )
         done += len(group)
         if progress is not None:
@@ -131,6 +133,7 @@ def _at_batch(
             simple_ms=float(simple[at]) / NS_PER_MS,
             fallback_share=float(steps.share_by_method[at, Method.FALLBACK]),
             unscaled_share=float(steps.share_by_method[at, Method.UNSCALED]),
+            terms=terms_of(prediction, at),
         )
 
 
