@@ -768,9 +768,9 @@ export interface OperationLine {
   low_ms: number;
   high_ms: number;
   share: number;
-  limit: number;
-  method: number;
   launches: number;
+  limit?: number;
+  method?: number;
   phase?: string;
   here_ms?: number | null;
   faster?: number | null;

@@ -17,9 +17,16 @@ def load_ipython_extension(shell: InteractiveShell) -> None:
     from surfer_lab.magic.words import SurferMagics
 
     shell.register_magics(SurferMagics)
+    if hasattr(shell, "kernel"):  # a terminal has no panel
+        from surfer_lab.panel.registration import register
+
+        register(shell)
 
 
 def unload_ipython_extension(shell: InteractiveShell) -> None:
     """Take the magics away again; predictions made stay in `surfer_lab.last()`."""
+    from surfer_lab.panel.registration import unregister
+
+    unregister()
     for kind, word in _WORDS:
         shell.magics_manager.magics[kind].pop(word, None)

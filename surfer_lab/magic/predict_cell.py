@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import traceback
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,10 +15,16 @@ from IPython.display import DisplayHandle, display
 from surfer_lab.errors import CaptureError, SurferError
 from surfer_lab.magic.history import history
 from surfer_lab.magic.run_cell import flush_figures, run_cell_plainly
+from surfer_lab.panel.cells import cell_id
+from surfer_lab.panel.publishing import publish, publish_in_steps
+from surfer_lab.panel.registration import register
 from surfer_lab.planner.captured_step import CapturedStep
 from surfer_lab.planner.options import PredictOptions, options_line
 from surfer_lab.report.bundle import mime_bundle
 from surfer_lab.report.prediction import check_names, predict_as_asked
+from surfer_lab.report.provenance import new_provenance
+from surfer_lab.trace.model import Trace
+from surfer_lab.view.detail_model import Provenance
 
 if TYPE_CHECKING:
     from surfer_lab.capture import Observer
@@ -52,7 +59,7 @@ def predict_cell(shell: InteractiveShell, cell: str, options: PredictOptions) ->
 
     observer = observe(label=lambda filename: _cell_name(shell, filename))
     try:
-        with observer:
+        with register(shell).end.worker.quiet(), observer:
             run_cell_plainly(shell, cell)
     except KeyboardInterrupt:
         _answer(shell, lambda: _observed(observer), options)
@@ -83,8 +90,10 @@ def _answer(shell: InteractiveShell, capture: Callable[[], CapturedStep], option
             command=command,
             scaling=captured.scaling,
             notes=captured.notes,
+            provenance=_provenance(shell, captured.trace),
         )
-        bundle = mime_bundle(prediction.view)
+        first = prediction.first_view if handle is not None else prediction.view
+        bundle = mime_bundle(first)
     except Exception as error:  # noqa: BLE001 # a fault of ours must not stop a notebook whose own work is done
         failure = f"Surfer Lab cannot predict this cell: {_told(error)}"
         if handle is not None:
@@ -93,10 +102,24 @@ def _answer(shell: InteractiveShell, capture: Callable[[], CapturedStep], option
             _tell(failure)
         return
     history.add(prediction)
+    end = register(shell).end
     if handle is not None:
-        handle.update(bundle, raw=True)
+        publish_in_steps(end, prediction, partial(handle.update, raw=True), bundle)
     else:
         display(bundle, raw=True)
+        publish(end, prediction, first)
+
+
+def _provenance(shell: InteractiveShell, trace: Trace) -> Provenance:
+    """This cell, and the cells that the trace's source lines name."""
+    panel = register(shell)
+    named = {source.partition(":")[0] for source in trace.ops.source.values}
+    return new_provenance(
+        "cell",
+        notebook=panel.end.notebook,
+        cell=cell_id(shell),
+        cells={name: found for name, found in panel.cells.known().items() if name in named},
+    )
 
 
 def _told(error: Exception) -> SurferError:

@@ -203,9 +203,9 @@ class OperationLine(Struct, frozen=True, kw_only=True, omit_defaults=True):
     low_ms: float
     high_ms: float
     share: float
-    limit: int
-    method: int
     launches: float
+    limit: int = -1  # of the labels of the view; -1: several
+    method: int = -1
     phase: str = ""
     here_ms: float | None = None
     faster: float | None = None

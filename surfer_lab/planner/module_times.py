@@ -38,6 +38,9 @@ class ModuleTimes:
     parent: tuple[int, ...]
     origin_ns: F64
     duration_ns: F64
+    low_ns: F64
+    high_ns: F64
+    launches: F64  # a step
     source: tuple[str | None, ...]
     has_modules: bool
 
@@ -49,12 +52,17 @@ def module_times(prediction: PredictionSet, *, lead: int = 0, most: int = 120) -
     paths, code, has_modules = _paths(prediction, rows)
     measured = measured_item_ns(prediction)
     origin = measured[rows] if measured is not None else np.full(len(rows), np.nan)
-    duration = prediction.duration_ns[:, rows]
     count = len(paths)
-    own_origin = np.bincount(code, weights=origin, minlength=count) / step_count
-    own = (
-        np.array([np.bincount(code, weights=row, minlength=count) for row in duration]).reshape(-1, count) / step_count
+
+    def summed(values: F64) -> F64:
+        return np.bincount(code, weights=values, minlength=count) / step_count
+
+    own_origin = summed(origin)
+    own, low, high = (
+        np.array([summed(row[rows]) for row in table]).reshape(-1, count)
+        for table in (prediction.duration_ns, prediction.low_ns, prediction.high_ns)
     )
+    launches = summed(prediction.items.launch_count[rows].astype(np.float64))
     lead_own = own_origin if measured is not None else own[lead] if len(own) else np.zeros(count)
     source = _sources(prediction, rows, code, count)
 
@@ -68,11 +76,18 @@ def module_times(prediction: PredictionSet, *, lead: int = 0, most: int = 120) -
     order = _depth_first(kept, weight)
     place_of = {path: place for place, path in enumerate(order)}
     members = [below.get(path, []) for path in order]
+
+    def of_nodes(table: F64) -> F64:
+        return np.array([table[:, one].sum(axis=1) for one in members]).reshape(len(order), -1).T
+
     return ModuleTimes(
         path=tuple(order),
         parent=tuple(place_of[path[:-1]] if path else -1 for path in order),
         origin_ns=np.array([own_origin[one].sum() for one in members]),
-        duration_ns=np.array([own[:, one].sum(axis=1) for one in members]).reshape(len(order), -1).T,
+        duration_ns=of_nodes(own),
+        low_ns=of_nodes(low),
+        high_ns=of_nodes(high),
+        launches=np.array([launches[one].sum() for one in members]),
         source=tuple(source[max(one, key=lambda place: lead_own[place])] if one else None for one in members),
         has_modules=has_modules,
     )

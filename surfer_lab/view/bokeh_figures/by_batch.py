@@ -22,7 +22,8 @@ def batch_curve(colors: FigureColors) -> Plot:
     """
     points = source("points", "batch", "step", "low", "high", "rate", "memory", "text")
     limits, capacity, chosen = source("limits", "batch"), source("capacity", "memory"), source("chosen", "batch")
-    plot = framed(colors, x_scale="log", x_label="batch size")
+    step_range = DataRange1d(start=0)
+    plot = framed(colors, x_scale="log", x_label="batch size", y_range=step_range)
     rates_range, memory_range = DataRange1d(start=0), DataRange1d(start=0)
     plot.extra_y_ranges = {_RATE: rates_range, _MEMORY: memory_range}
     for name, label, color in ((_RATE, "samples/s", colors.good), (_MEMORY, "memory, GB", colors.third)):
@@ -33,8 +34,8 @@ def batch_curve(colors: FigureColors) -> Plot:
         axis.axis_label_text_font_size = axis.major_label_text_font_size = "12px"
         plot.add_layout(axis, "right")
     plot.yaxis[0].axis_label_text_color = plot.yaxis[0].major_label_text_color = colors.accent
-    plot.varea(x="batch", y1="low", y2="high", source=points, fill_color=colors.accent_soft, fill_alpha=0.4)
-    plot.line(x="batch", y="step", source=points, line_color=colors.accent, line_width=2)
+    range_ = plot.varea(x="batch", y1="low", y2="high", source=points, fill_color=colors.accent_soft, fill_alpha=0.4)
+    step = plot.line(x="batch", y="step", source=points, line_color=colors.accent, line_width=2)
     drawn = plot.scatter(x="batch", y="step", source=points, size=7, fill_color=colors.accent, line_color=None)
     rate = plot.line(x="batch", y="rate", source=points, line_color=colors.good, line_width=2, y_range_name=_RATE)
     rates = plot.scatter(
@@ -52,6 +53,7 @@ def batch_curve(colors: FigureColors) -> Plot:
     plot.hspan(y="memory", source=capacity, line_color=colors.third, line_dash="dashed", y_range_name=_MEMORY)
     plot.vspan(x="batch", source=limits, line_color=colors.bad, line_dash="dashed", line_width=2)
     plot.vspan(x="batch", source=chosen, line_color=colors.second, line_width=2)
+    step_range.renderers = [range_, step, drawn]
     rates_range.renderers, memory_range.renderers = [rate, rates], [memory, held]
     drawn.nonselection_glyph = rates.nonselection_glyph = held.nonselection_glyph = None
     return with_text(plot, [drawn, rates, held])

@@ -1,0 +1,69 @@
+"""How does a prediction reach people while it is still being worked out? As run at once, its what-ifs and grid behind.
+
+Where a front end listens, the worker finishes it and the cell is over; where none does (a notebook run headless), it is
+finished before the cell ends, for nothing could be told afterwards. An interrupt leaves what is shown already.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from surfer_lab.panel import kept_views
+from surfer_lab.panel.kernel_end import KernelEnd
+from surfer_lab.panel.messages import GridReady, Predicted
+from surfer_lab.panel.worker import Job, Stopped, Urgency
+from surfer_lab.report.bundle import mime_bundle
+from surfer_lab.report.prediction import Prediction
+from surfer_lab.view.model import ViewModel
+from surfer_lab.view.stored import stored
+
+__all__ = ["Show", "publish", "publish_in_steps"]
+
+Show = Callable[[dict[str, Any]], object]  # puts a MIME bundle where the one before it was
+_LOG: Final = logging.getLogger(__name__)
+
+
+def publish(end: KernelEnd, prediction: Prediction, view: ViewModel | None = None) -> None:
+    """Put it into the book, and tell all front ends; as far as it is worked out, or as `view` has it."""
+    kept = stored(prediction.view if view is None else view)
+    entry = end.book.add(kept, prediction)
+    end.announce(Predicted(entry=entry, view=kept))
+    if kept.grid is not None:
+        kept_views.keep(kept, kept.provenance.notebook)
+
+
+def publish_in_steps(end: KernelEnd, prediction: Prediction, show: Show, first: Mapping[str, Any]) -> None:
+    """Show it as run (`first`, its bundle); then, here or behind the cell, with its what-ifs, then with its grid."""
+    show(dict(first))
+    publish(end, prediction, prediction.first_view)
+    if end.is_watched:
+        end.worker.submit(Urgency.FINISHING, lambda job: _finish(end, prediction, show, job))
+        return
+    try:
+        _finish(end, prediction, show, None)
+    except KeyboardInterrupt:
+        _LOG.info("interrupted: %s stays as it is shown", prediction.name)
+
+
+def _finish(end: KernelEnd, prediction: Prediction, show: Show, job: Job | None) -> None:
+    def between() -> None:
+        if job is not None:
+            end.worker.breathe(job)
+
+    try:
+        between()
+        show(mime_bundle(prediction.view))
+        publish(end, prediction)
+        grid = prediction.compute_grid(between)
+        view = msgspec.structs.replace(prediction.view, grid=grid)
+        show(mime_bundle(view))
+        publish(end, prediction, view)
+        end.announce(GridReady(prediction=view.provenance.id if view.provenance else "", grid=grid))
+    except Stopped:
+        return
+    except Exception:  # noqa: BLE001 # a fault of ours must not end the worker: what is shown already stays
+        _LOG.exception("finishing %s failed", prediction.name)
