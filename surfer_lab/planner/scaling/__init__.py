@@ -18,12 +18,13 @@ from surfer_lab.planner.scaling.curve import (
     scaling_curve,
     scaling_point,
 )
+from surfer_lab.planner.scaling.data_parallel import data_parallel
 from surfer_lab.planner.scaling.events import Piece, Schedule, simulate
-from surfer_lab.planner.scaling.profile import BlockTimes, StepProfile, profile_of
+from surfer_lab.planner.scaling.profile import BlockTimes, GradientTimeline, StepProfile, profile_of
 from surfer_lab.planner.scaling.tuning import Tuning
 
 __all__ = [
-    "BlockTimes", "Bucket", "Collective", "FixedBatch", "Group", "Piece", "ScalingCurve", "ScalingPoint",
-    "ScalingSource", "Schedule", "Spread", "StepProfile", "Strategy", "Tuning", "buckets_of", "collective_ns",
+    "BlockTimes", "Bucket", "Collective", "FixedBatch", "GradientTimeline", "Group", "Piece", "ScalingCurve", "ScalingPoint",
+    "ScalingSource", "Schedule", "Spread", "StepProfile", "Strategy", "Tuning", "buckets_of", "collective_ns", "data_parallel",
     "group_of", "profile_of", "scaling_curve", "scaling_point", "simulate", "strategy_of", "wire_bytes",
 ]  # fmt: skip

@@ -295,9 +295,9 @@ class _Shape:
         group, replicas = self.groups(machine)
         spread = self.strategy.spread
         if spread is Spread.DDP:
-            return data_parallel(profile, group, self.tuning)
+            return data_parallel(profile.gradients, group, self.tuning)
         if spread is Spread.TABLES:
-            return with_sharded_tables(profile, group, self.tuning)
+            return with_sharded_tables(profile.gradients, group, self.tuning)
         if spread is Spread.TENSOR:
             return tensor_parallel(profile, group, replicas, self.tuning)
         if spread is Spread.PIPELINE:

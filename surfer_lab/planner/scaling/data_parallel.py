@@ -10,19 +10,19 @@ from __future__ import annotations
 from surfer_lab.planner.scaling.buckets import buckets_of
 from surfer_lab.planner.scaling.collectives import Collective, Group, collective_ns, wire_bytes
 from surfer_lab.planner.scaling.events import COMMUNICATION, COMPUTE, Piece, Schedule, simulate
-from surfer_lab.planner.scaling.profile import StepProfile
+from surfer_lab.planner.scaling.profile import GradientTimeline
 from surfer_lab.planner.scaling.tuning import Tuning
 from surfer_lab.units import NS_PER_S
 
 __all__ = ["data_parallel", "with_sharded_tables"]
 
 
-def data_parallel(profile: StepProfile, group: Group, tuning: Tuning) -> Schedule:
+def data_parallel(profile: GradientTimeline, group: Group, tuning: Tuning) -> Schedule:
     """One step on every rank of the group, one rank standing for all."""
     return _overlapped(profile, group, tuning, with_tables=True)
 
 
-def with_sharded_tables(profile: StepProfile, group: Group, tuning: Tuning) -> Schedule:
+def with_sharded_tables(profile: GradientTimeline, group: Group, tuning: Tuning) -> Schedule:
     """Embedding tables spread over the ranks, the rest data-parallel, as recommenders are trained.
 
     Each rank looks its tables up for all samples: one all-to-all of what was looked up before the rest of the forward
@@ -31,14 +31,13 @@ def with_sharded_tables(profile: StepProfile, group: Group, tuning: Tuning) -> S
     return _overlapped(profile, group, tuning, with_tables=False)
 
 
-def _overlapped(profile: StepProfile, group: Group, tuning: Tuning, *, with_tables: bool) -> Schedule:
+def _overlapped(profile: GradientTimeline, group: Group, tuning: Tuning, *, with_tables: bool) -> Schedule:
     slow = tuning.slowdown(group.size)
+    tables = profile.gradient_of_table
     kept = [
         (int(size * tuning.gradient_scale), float(ready))
-        for size, ready, table in zip(
-            profile.gradient_bytes, profile.gradient_ready_ns, profile.gradient_of_table, strict=True
-        )
-        if with_tables or not table
+        for number, (size, ready) in enumerate(zip(profile.gradient_bytes, profile.gradient_ready_ns, strict=True))
+        if with_tables or tables is None or not tables[number]
     ]
     pieces: list[Piece] = []
 
@@ -60,7 +59,7 @@ def _overlapped(profile: StepProfile, group: Group, tuning: Tuning, *, with_tabl
     exchanged: tuple[int, ...] = ()
     if not with_tables and group.size > 1:
         exchanged = (send("looked up", Collective.ALL_TO_ALL, profile.table_output_bytes, ()),)
-    copy_ns = 2.0 * NS_PER_S / profile.gpu.sustained_bandwidth.per_s if group.size > 1 else 0.0
+    copy_ns = 2.0 * NS_PER_S / profile.copy_bytes_per_s if group.size > 1 else 0.0
     reached, waits = 0.0, []
     for number, bucket in enumerate(buckets_of([size for size, _ in kept], tuning.bucket_mib)):
         ready = kept[bucket.gradients[-1]][1]
@@ -72,4 +71,4 @@ def _overlapped(profile: StepProfile, group: Group, tuning: Tuning, *, with_tabl
         waits.append(send("their gradients", Collective.ALL_TO_ALL, profile.table_output_bytes, (rest,)))
     copied = sum(size for size, _ in kept) * copy_ns
     compute("optimizer", profile.optimizer_ns * slow + copied, tuple(waits))
-    return simulate(pieces, contention=tuning.contention(profile.gpu, group))
+    return simulate(pieces, contention=tuning.contention(profile.sm_count, group))

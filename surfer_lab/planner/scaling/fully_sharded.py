@@ -76,7 +76,7 @@ def fully_sharded(
             last.append(scatter(root, ran[-1:]))
     optimizer = sum(unit.optimizer_ns for unit in (root, *blocks)) / group.size
     compute("optimizer", optimizer / slow, last)
-    return simulate(pieces, contention=tuning.contention(profile.gpu, group))
+    return simulate(pieces, contention=tuning.contention(profile.gpu.sm_count, group))
 
 
 _BEFORE = 0.5  # of the root's time, what lies before the blocks, where nothing tells

@@ -26,7 +26,7 @@ from surfer_lab.planner.sharding import block_path
 from surfer_lab.trace.model import Trace, TraceOrigin
 from surfer_lab.trace.tables import Phase, TensorRole
 
-__all__ = ["BlockTimes", "StepProfile", "profile_of"]
+__all__ = ["BlockTimes", "GradientTimeline", "StepProfile", "profile_of"]
 
 F64 = NDArray[np.float64]
 I64 = NDArray[np.int64]
@@ -51,6 +51,20 @@ class BlockTimes:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
+class GradientTimeline:
+    """What data parallelism needs to know of one rank's step: gradients in the order in which they become ready."""
+
+    gradient_bytes: I64
+    gradient_ready_ns: F64
+    backward_end_ns: float  # the last gradient
+    optimizer_ns: float  # from there to the step's end
+    copy_bytes_per_s: float  # read and written memory, of a copy
+    sm_count: int
+    gradient_of_table: B | None = None  # of an embedding table
+    table_output_bytes: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
 class StepProfile:
     """One step on one GPU. Gradients are in the order in which they become ready, (gradients,)."""
 
@@ -72,6 +86,20 @@ class StepProfile:
     item_end_ns: F64
     prediction: PredictionSet
     gpu_index: int
+
+    @property
+    def gradients(self) -> GradientTimeline:
+        """When each gradient is ready, and nothing else."""
+        return GradientTimeline(
+            gradient_bytes=self.gradient_bytes,
+            gradient_ready_ns=self.gradient_ready_ns,
+            backward_end_ns=self.backward_end_ns,
+            optimizer_ns=self.optimizer_ns,
+            copy_bytes_per_s=self.gpu.sustained_bandwidth.per_s,
+            sm_count=self.gpu.sm_count,
+            gradient_of_table=self.gradient_of_table,
+            table_output_bytes=self.table_output_bytes,
+        )
 
     @cached_property
     def blocks(self) -> tuple[BlockTimes, ...]:

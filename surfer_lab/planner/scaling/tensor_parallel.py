@@ -89,7 +89,7 @@ def tensor_parallel(profile: StepProfile, group: Group, replicas: Group, tuning:
         done = compute("backward before", _share(blocks[0].backward_ns, blocks[0].split_backward_ns, ranks))
         share(blocks[0], done)
     compute("optimizer", sum(block.optimizer_ns for block in blocks) / ranks, sent)
-    return simulate(pieces, contention=tuning.contention(profile.gpu, group if ranks > 1 else replicas))
+    return simulate(pieces, contention=tuning.contention(profile.gpu.sm_count, group if ranks > 1 else replicas))
 
 
 def _share(whole: float, split: float, ranks: int) -> float:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from surfer_lab.errors import OptionError
-from surfer_lab.hardware.gpu import Gpu
 from surfer_lab.planner.scaling.collectives import Group
 from surfer_lab.planner.scaling.stragglers import EVEN_WORK_SPREAD, slowdown
 
@@ -25,9 +24,11 @@ class Tuning:
     micro_batches: int = 1  # of a pipeline; each is the profile's step without its optimizer
     chunks: int = 1  # model parts on each stage of an interleaved pipeline
     rank_spread: float = EVEN_WORK_SPREAD
-    contends: bool = True  # collectives keep SMs from computing
+    contention_fraction: float | None = None  # of compute that collectives keep still; None: by their channels
 
     def __post_init__(self) -> None:
+        if self.contention_fraction is not None and not 0 <= self.contention_fraction < 1:
+            raise OptionError(f"a contention of {self.contention_fraction!r}", remedy="0 to below 1")
         for name, value in (
             ("gradients accumulated over", self.accumulation),
             ("micro-batches", self.micro_batches),
@@ -40,8 +41,10 @@ class Tuning:
         """The factor on compute for the slowest of the ranks."""
         return slowdown(self.rank_spread, rank_count)
 
-    def contention(self, gpu: Gpu, group: Group) -> float:
-        """Share of the SMs that a collective of the group holds: NCCL's channels are a thread block each."""
-        if not self.contends or group.size <= 1:
+    def contention(self, sm_count: int, group: Group) -> float:
+        """Share of compute that a collective of the group keeps still: NCCL's channels are a thread block each."""
+        if group.size <= 1:
             return 0.0
-        return min(0.5, group.channel_count / gpu.sm_count)
+        if self.contention_fraction is not None:
+            return self.contention_fraction
+        return min(0.5, group.channel_count / sm_count)
