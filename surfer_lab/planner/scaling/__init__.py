@@ -24,7 +24,8 @@ from surfer_lab.planner.scaling.profile import BlockTimes, GradientTimeline, Ste
 from surfer_lab.planner.scaling.tuning import Tuning
 
 __all__ = [
-    "BlockTimes", "Bucket", "Collective", "FixedBatch", "GradientTimeline", "Group", "Piece", "ScalingCurve", "ScalingPoint",
-    "ScalingSource", "Schedule", "Spread", "StepProfile", "Strategy", "Tuning", "buckets_of", "collective_ns", "data_parallel",
-    "group_of", "profile_of", "scaling_curve", "scaling_point", "simulate", "strategy_of", "wire_bytes",
+    "BlockTimes", "Bucket", "Collective", "FixedBatch", "GradientTimeline", "Group", "Piece", "ScalingCurve",
+    "ScalingPoint", "ScalingSource", "Schedule", "Spread", "StepProfile", "Strategy", "Tuning", "buckets_of",
+    "collective_ns", "data_parallel", "group_of", "profile_of", "scaling_curve", "scaling_point", "simulate",
+    "strategy_of", "wire_bytes",
 ]  # fmt: skip
