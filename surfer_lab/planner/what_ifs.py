@@ -18,8 +18,9 @@ from surfer_lab.engine.precision import Precision, precision_blocker
 from surfer_lab.engine.whatif import with_precision
 from surfer_lab.hardware.gpu import Gpu
 from surfer_lab.planner.batch import BatchScaling
+from surfer_lab.planner.device_overhead import usable_bytes
 from surfer_lab.planner.graph_memory import fit_on, memory_on, step_memory
-from surfer_lab.planner.grid import batch_sizes_around, step_grid
+from surfer_lab.planner.grid import StepGrid, batch_sizes_around, step_grid
 from surfer_lab.planner.largest_batch import batch_memory, largest_batches
 from surfer_lab.planner.memory import Fit
 from surfer_lab.trace.model import Trace
@@ -161,8 +162,7 @@ def alternatives(
         ),
     ]
     order = list(Precision)
-    counted = [one for one in precisions if one is asked[0] or len(step.ops) <= _MANY_OPS]
-    memory = {one: _memory(step, gpu, one, options) for one in counted}
+    memory = _memory_by_precision(step, gpu, precisions, asked[0], plain, options)
     return tuple(
         Alternative(
             precision=precision,
@@ -178,8 +178,47 @@ def alternatives(
     )
 
 
+def _memory_by_precision(
+    step: Trace,
+    gpu: Gpu,
+    precisions: Sequence[Precision],
+    asked: Precision,
+    plain: StepGrid,
+    options: EngineOptions,
+) -> dict[Precision, tuple[int, Fit] | None]:
+    """As the rest of a view counts it, the allocator replayed; None where a grid knows as much.
+
+    Of a step of many thousand ops only the one asked about is replayed: the grid's counts of the others are drawn to it
+    by its own ratio, so that what a flag alone changes keeps its memory to the byte.
+    """
+    replayed = {
+        one: _memory(step, gpu, one, options)
+        for one in precisions
+        if one is asked or len(step.ops) <= _MANY_OPS
+    }  # fmt: skip
+    known = replayed.get(asked)
+    if known is None or asked not in precisions:
+        return dict(replayed)
+    counted = plain.memory_bytes[0, 0, precisions.index(asked)]
+    found = dict(replayed)
+    for row, one in enumerate(precisions):
+        bytes_there = plain.memory_bytes[0, 0, row]
+        if one in found or not (np.isfinite(bytes_there) and counted > 0):
+            continue
+        likely = round(float(bytes_there) * (known[0] / float(counted)))
+        fit = plain.fit_at(0, 0, row)
+        if bytes_there == counted:
+            fit = known[1]
+        elif likely > usable_bytes(gpu):
+            fit = Fit.DOES_NOT_FIT
+        elif fit is Fit.DOES_NOT_FIT:
+            fit = Fit.TIGHT
+        found[one] = (likely, fit)
+    return found
+
+
 def _memory(step: Trace, gpu: Gpu, precision: Precision, options: EngineOptions) -> tuple[int, Fit] | None:
-    """As the rest of a view counts it, the allocator replayed; None where a grid knows as much."""
+    """One precision's, the allocator replayed."""
     if not len(step.tensors) or precision_blocker(gpu, precision) is not None:
         return None
     estimate = memory_on(step_memory(with_precision(step, precision, options=options).trace), gpu)
