@@ -38,10 +38,10 @@ from surfer_lab.hardware.catalog import Catalog, load_catalog
 from surfer_lab.hardware.gpu import Gpu
 from surfer_lab.training.evaluate.cases import Case
 from surfer_lab.training.evaluate.e2e import BLENDED, LEARNED, no_origin_cases, pair_cases
-from surfer_lab.training.evaluate.gpu_names import gpu_spelled
 from surfer_lab.training.evaluate.model_ops import read_cases
 from surfer_lab.training.evaluate.protocol import Protocol
 from surfer_lab.training.evaluate.timm import CALIBRATED
+from surfer_lab.training.gpu_names import gpu_spelled
 from tools.measured_work import OPERATIONS, MeasuredOp, deepbench, kernel_timings, trace_of
 
 F64 = NDArray[np.float64]

@@ -15,7 +15,7 @@ from tqdm import tqdm
 
 from surfer_lab.cli.commands import app
 from surfer_lab.cli.terminal import print_line, speaks_plainly
-from surfer_lab.errors import OptionError
+from surfer_lab.errors import OptionError, SurferError
 from surfer_lab.planner.options import near_matches
 
 if TYPE_CHECKING:
@@ -50,8 +50,12 @@ KINDS: Final[dict[str, Kind]] = {
     "op-lists": Kind(module="op_lists", function="evaluate_op_lists", takes=("sample", "progress"), needs_data=False),
     "memory": Kind(module="memory", function="evaluate_memory", takes=("data", "progress"), needs_data=False),
     "traces": Kind(module="traces", function="evaluate_traces", takes=("data", "sample", "progress"), needs_data=True),
-    "kernels": Kind(module="kernels", function="evaluate_kernels", takes=("data", "sample"), needs_data=True),
-    "e2e": Kind(module="e2e", function="evaluate_e2e", takes=("data",), needs_data=True),
+    "kernels": Kind(
+        module="kernels", function="evaluate_kernels", takes=("data", "protocol", "sample", "progress"), needs_data=True
+    ),
+    "e2e": Kind(
+        module="e2e", function="evaluate_e2e", takes=("data", "protocol", "sample", "progress"), needs_data=True
+    ),
     "scaling": Kind(
         module="scaling", function="evaluate_scaling", takes=("data", "sample", "progress"), needs_data=True
     ),
@@ -72,6 +76,16 @@ def evaluate(
         Path | None,
         typer.Option("--data", metavar="DIR", help=f"Folder of measured data; else the variable {DATA_VARIABLE}."),
     ] = None,
+    protocol: Annotated[
+        str | None,
+        typer.Option(
+            "--protocol",
+            metavar="WORD",
+            help="held-out: shipped weights that never saw the GPU's die (default); logo: fitted now, without each die "
+            "in turn; published: shipped weights, all dies seen.",
+            show_default=False,
+        ),
+    ] = None,
     sample: Annotated[
         int | None, typer.Option("--sample", metavar="N", min=1, help="Only N models, files or rows of each.")
     ] = None,
@@ -81,17 +95,23 @@ def evaluate(
 ) -> None:
     """Hold predictions against measured data.
 
-    Tables go to stdout; --json keeps every case. Captures of models are kept between runs.
+    Tables go to stdout; --json keeps every case. Captures of models are kept between runs. The folder is laid out as
+    e2e/index.csv, kernels/*.parquet, timm/bench.csv, traces/*.json.gz; of all, what it lacks is said.
     """
-    names = list(KINDS) if kind == "all" else [kind]
+    names = list(KINDS)
     if kind != "all" and kind not in KINDS:
         nearest = near_matches(kind, [*KINDS, "all"])
         raise OptionError(f"{kind!r} is no evaluation", remedy=" or ".join(nearest) or f"{', '.join(KINDS)} or all")
     folder = data or (Path(os.environ[DATA_VARIABLE]) if os.environ.get(DATA_VARIABLE) else None)
     if folder is not None and not folder.is_dir():
         raise OptionError(f"{folder} is no folder", remedy="--data DIR, the folder that holds traces/, timm/, ...")
-    words: dict[str, Any] = {"data": folder, "sample": sample, "cache": cache, "workers": workers}
-    done = [_evaluated(KINDS[name], name, words) for name in names]
+    words: dict[str, Any] = {
+        "data": folder, "protocol": protocol, "sample": sample, "cache": cache, "workers": workers
+    }  # fmt: skip
+    if kind == "all":
+        done = [_evaluated_or_why_not(name, words) for name in names]
+    else:
+        done = [_evaluated(KINDS[kind], kind, words)]
     for one in done:
         print_line(one.as_text() + "\n")
     if json is not None:
@@ -102,6 +122,16 @@ def evaluate(
             json.write_bytes(whole.as_json())
         except OSError as error:
             raise OptionError(f"{json} cannot be written ({error.strerror})", remedy="another path") from error
+
+
+def _evaluated_or_why_not(name: str, words: dict[str, Any]) -> Evaluation:
+    """Of all, one whose tables a folder lacks is said, and does not stop the others."""
+    from surfer_lab.training.evaluate.cases import Evaluation
+
+    try:
+        return _evaluated(KINDS[name], name, words)
+    except SurferError as error:
+        return Evaluation(name=name, cases=(), tables=(), facts={"not evaluated": f"{name}: {error}"})
 
 
 def _evaluated(kind: Kind, name: str, words: dict[str, Any]) -> Evaluation:

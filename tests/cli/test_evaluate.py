@@ -34,9 +34,23 @@ def test_the_hand_counts_of_memory_are_printed_and_kept(tmp_path: Path) -> None:
         (["tim"], "Try: timm"),
         (["traces"], "--data DIR"),
         (["workloads", "--data", "no/such/folder"], "is no folder"),
+        (["e2e", "--data", ".", "--protocol", "logos"], "'logos' is no protocol"),
+        (["e2e", "--data", "."], "there is no table of measured models"),
     ],
 )
 def test_what_is_wrong_is_one_sentence_and_exit_code_2(words: list[str], said: str) -> None:
     done = CliRunner().invoke(app, ["evaluate", *words], env={"SURFER_LAB_DATA": ""})
     assert done.exit_code == 2
     assert said in done.output
+
+
+def test_of_all_what_a_folder_lacks_is_said_and_stops_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in list(KINDS):
+        if name not in ("e2e", "kernels", "traces"):
+            monkeypatch.delitem(KINDS, name)
+    file = tmp_path / "all.json"
+    done = CliRunner().invoke(app, ["evaluate", "all", "--data", str(tmp_path), "--json", str(file)])
+    assert done.exit_code == 0, done.output
+    for name in ("e2e", "kernels", "traces"):
+        assert f"not evaluated: {name}: " in done.output
+    assert json.loads(file.read_bytes())["cases"] == []

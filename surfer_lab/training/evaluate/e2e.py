@@ -26,11 +26,11 @@ from surfer_lab.hardware.catalog import Catalog, load_catalog
 from surfer_lab.hardware.gpu import Gpu
 from surfer_lab.trace.model import Trace
 from surfer_lab.training.evaluate.cases import Case, Cell, Evaluation, Table, range_table, stats_by
-from surfer_lab.training.evaluate.gpu_names import gpu_spelled
 from surfer_lab.training.evaluate.hybrid_baseline import HybridStep
 from surfer_lab.training.evaluate.listed_ops import captured, recorded
 from surfer_lab.training.evaluate.model_ops import ModelCase, read_cases
 from surfer_lab.training.evaluate.protocol import Protocol, die_left_out, protocol_named, weights_for
+from surfer_lab.training.gpu_names import gpu_spelled
 from surfer_lab.units import NS_PER_MS
 
 __all__ = ["evaluate_e2e", "no_origin_cases", "pair_cases"]

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from surfer_lab.engine.learned.form import LearnedFamily
 from surfer_lab.hardware.catalog import Catalog
 from surfer_lab.hardware.gpu import Gpu
+from surfer_lab.training.gpu_names import gpu_spelled
 
 __all__ = ["FLOOR_TAKEN", "TABLES", "Timings", "read_timings"]
 
@@ -73,7 +74,7 @@ def read_timings(data: Path, family: LearnedFamily, catalog: Catalog) -> Timings
     table = pd.read_parquet(data / "kernels" / f"{name}.parquet")
     if family is LearnedFamily.LINEAR:
         table = table[~((table.gpu == "P4") & (table.source_split == "train"))]
-    found = {str(spelled): catalog.find_spelling("kernels e2e", str(spelled)) for spelled in table.gpu.unique()}
+    found = {str(spelled): gpu_spelled(catalog, str(spelled)) for spelled in table.gpu.unique()}
     known = {spelled: gpu for spelled, gpu in sorted(found.items()) if gpu is not None}
     table = table[table.gpu.isin(list(known))].reset_index(drop=True)
     floor = table.gpu.map(table.groupby("gpu").time_ms.quantile(_FLOOR_QUANTILE))
