@@ -18,7 +18,7 @@ def controls(view: ViewModel, grid: GridView | None) -> Markup:
         "section",
         tag(
             "div",
-            tag("label", "On ", gpu_select(view)),
+            tag("label", "GPU ", gpu_select(view)),
             *(_grid_controls(grid) if grid is not None else ()),
             tag(
                 "label",
@@ -51,7 +51,7 @@ def _fact(label: str, value: Child, *more: str) -> Markup:
     return tag("div", tag("dt", label), tag("dd", value, *(tag("span", class_=f"s-sub {one}") for one in more)))
 
 
-def gpu_select(view: ViewModel, label: str | None = None) -> Markup:
+def gpu_select(view: ViewModel, label: str = "GPU") -> Markup:
     """The list of GPUs, fastest first; all such lists of a report choose the same GPU."""
     options = (tag("option", row.gpu, value=str(index)) for index, row in enumerate(view.rows))
     return tag("select", *options, class_="s-gpu", aria_label=label)
@@ -65,6 +65,7 @@ def _grid_controls(grid: GridView) -> list[Child]:
             "Batch ",
             tag(
                 "input", type="range", min="0", max=str(len(grid.batch_sizes) - 1), step="1", class_="s-batch",
+                aria_label="Batch size",
             ),
             tag("output", class_="s-batch-text"),
         )
@@ -79,4 +80,4 @@ def _axis(label: str, class_: str, words: list[str], own: int) -> Markup:
     options = [tag("option", word, value=str(index)) for index, word in enumerate(words)]
     if own < 0:  # the prediction itself asks for what the grid does not hold
         options.insert(0, tag("option", "as predicted", value="-1"))
-    return tag("label", f"{label} ", tag("select", *options, class_=class_))
+    return tag("label", f"{label} ", tag("select", *options, class_=class_, aria_label=label))

@@ -65,7 +65,9 @@ function gridOf(view) {
 // What the page says of each GPU under the choice made: as the prediction has it, else as the grid has it.
 const AXES = ["batch", "precision", "compile"];
 const isOwn = (grid, choice) => !grid || AXES.every((axis, at) => choice[axis] === grid.own[at]);
-const batchOf = (view, grid, choice) => (isOwn(grid, choice) ? view.batch_size : grid.batch_sizes[choice.batch]) ?? NaN;
+const hasBatches = (grid) => grid?.batch_sizes.length > 1; // one alone may stand for a batch that nobody knows
+const batchOf = (view, grid, choice) =>
+  (!hasBatches(grid) || isOwn(grid, choice) ? view.batch_size : grid.batch_sizes[choice.batch]) ?? NaN;
 
 function outcomesOf(view, grid, choice) {
   const asPredicted = isOwn(grid, choice);
