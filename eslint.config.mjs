@@ -24,6 +24,7 @@ export default tseslint.config(
         { selector: 'interface', format: ['PascalCase'], custom: { regex: '^I[A-Z]', match: true } }
       ],
       '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true }],
+      '@typescript-eslint/unbound-method': 'off', // Lumino's connect(method, object) takes the two apart and binds them
       '@typescript-eslint/no-extraneous-class': 'off', // JupyterLab groups constants in namespaces and classes
       curly: 'error',
       eqeqeq: 'error',

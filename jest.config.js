@@ -18,7 +18,8 @@ module.exports = {
   testMatch: ['<rootDir>/tests/frontend/**/*.spec.ts'],
   setupFiles: ['<rootDir>/tests/frontend/setup.js'],
   moduleNameMapper: {
-    '\\.(css|svg)$': '<rootDir>/tests/frontend/no_style.js'
+    '\\.css$': '<rootDir>/tests/frontend/no_style.js',
+    '\\.svg$': '<rootDir>/tests/frontend/no_icon.js'
   },
   transform: {
     '\\.(ts|js)$': [

@@ -1,34 +1,37 @@
-// What can be done from the command palette? Predict the selected cell; say which version runs.
+// What can be done from the command palette and the launcher? Predict the selected cell, try an example, say the version.
 
 import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
 import { Dialog, ICommandPalette, showDialog } from '@jupyterlab/apputils';
+import { IDefaultFileBrowser } from '@jupyterlab/filebrowser';
+import { ILauncher } from '@jupyterlab/launcher';
 import { INotebookTracker } from '@jupyterlab/notebook';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
+import { withPredictMagic } from './cell_magic';
+import { writeExample } from './example_notebook';
+import { surferIcon } from './icon';
 import { TRANSLATION_DOMAIN } from './tokens';
 import { OWN_VERSION } from './version';
 
 /** The ids of the commands, for menus, shortcuts and tests. */
 export const CommandIDs = {
   predictCell: 'surfer-lab:predict-cell',
+  openExample: 'surfer-lab:open-example',
   about: 'surfer-lab:about'
 } as const;
 
-/** The source of a cell with the magic on its first line, once. */
-export function withPredictMagic(source: string): string {
-  return /^\s*%%predict\b/.test(source) ? source : `%%predict\n${source}`;
-}
-
 export const commandsPlugin: JupyterFrontEndPlugin<void> = {
   id: 'surfer-lab:commands',
-  description: 'Commands to predict the selected cell and to show the version.',
+  description: 'Commands to predict the selected cell, to open an example and to show the version.',
   autoStart: true,
-  optional: [ICommandPalette, INotebookTracker, ITranslator],
+  optional: [ICommandPalette, INotebookTracker, ITranslator, ILauncher, IDefaultFileBrowser],
   activate: (
     app: JupyterFrontEnd,
     palette: ICommandPalette | null,
     notebooks: INotebookTracker | null,
-    translator: ITranslator | null
+    translator: ITranslator | null,
+    launcher: ILauncher | null,
+    files: IDefaultFileBrowser | null
   ) => {
     const trans = (translator ?? nullTranslator).load(TRANSLATION_DOMAIN);
     app.commands.addCommand(CommandIDs.predictCell, {
@@ -40,6 +43,26 @@ export const commandsPlugin: JupyterFrontEndPlugin<void> = {
         if (cell?.model.type === 'code') {
           cell.model.sharedModel.setSource(withPredictMagic(cell.model.sharedModel.getSource()));
         }
+      }
+    });
+    app.commands.addCommand(CommandIDs.openExample, {
+      label: args =>
+        args['isLauncher'] === true
+          ? trans.__('Which GPU?')
+          : trans.__('Open an Example Prediction'),
+      caption: trans.__('A notebook that predicts a small training loop on other GPUs'),
+      icon: surferIcon,
+      execute: async args => {
+        const { specs } = app.serviceManager.kernelspecs;
+        const spec = specs?.kernelspecs[specs.default];
+        const folder = typeof args['cwd'] === 'string' ? args['cwd'] : (files?.model.path ?? '');
+        const path = await writeExample(
+          app.serviceManager.contents,
+          folder,
+          spec ? { name: spec.name, displayName: spec.display_name } : null,
+          trans
+        );
+        return (await app.commands.execute('docmanager:open', { path })) as unknown;
       }
     });
     app.commands.addCommand(CommandIDs.about, {
@@ -57,5 +80,11 @@ export const commandsPlugin: JupyterFrontEndPlugin<void> = {
     for (const command of Object.values(CommandIDs)) {
       palette?.addItem({ command, category: trans.__('Surfer Lab') });
     }
+    launcher?.add({
+      command: CommandIDs.openExample,
+      args: { isLauncher: true },
+      category: trans.__('Other'),
+      rank: 20
+    });
   }
 };

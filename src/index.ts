@@ -2,5 +2,7 @@
 
 import { commandsPlugin } from './commands';
 import { outputPlugin } from './panels/output';
+import { panelPlugin } from './panels/sidebar';
+import { settingsPlugin } from './settings';
 
-export default [outputPlugin, commandsPlugin];
+export default [settingsPlugin, outputPlugin, commandsPlugin, panelPlugin];

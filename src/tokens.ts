@@ -1,6 +1,9 @@
 // What do the parts of the front end know of each other? Interfaces and names only.
 
-import type { ViewModel } from './generated/view_model';
+import { Token } from '@lumino/coreutils';
+import type { ISignal } from '@lumino/signaling';
+
+import type { StoredView } from './generated/protocol';
 
 /** The MIME type of a prediction in a cell's output: a ViewModel as JSON. */
 export const PREDICTION_MIME_TYPE = 'application/vnd.surfer-lab.prediction+json';
@@ -9,12 +12,12 @@ export const PREDICTION_MIME_TYPE = 'application/vnd.surfer-lab.prediction+json'
 export const TRANSLATION_DOMAIN = 'surfer_lab';
 
 /** The schema version of the ViewModel that this front end draws. */
-export const VIEW_SCHEMA_VERSION = 1;
+export const VIEW_SCHEMA_VERSION = 2;
 
 /** A prediction that can be drawn. `note` is set when kernel and front end differ in version. */
 export interface IReadable {
   readonly kind: 'readable';
-  readonly view: ViewModel;
+  readonly view: StoredView;
   readonly note: string;
 }
 
@@ -36,3 +39,33 @@ export interface ICell {
   readonly text: string;
   readonly detail?: string;
 }
+
+/** What went wrong, why, and what to do; `details` is for a report of it. */
+export interface IFailure {
+  readonly what: string;
+  readonly why: string;
+  readonly remedy: string;
+  readonly details: string;
+}
+
+/** Which price a GPU's hour is counted at, where there is a choice. */
+export type PriceBasis = 'on-demand' | 'spot';
+
+/** What a reader has set, for all notebooks: kept in JupyterLab's settings where there are any. */
+export interface IPreferences {
+  readonly changed: ISignal<IPreferences, void>;
+  readonly pinned: ReadonlySet<string>;
+  readonly ownPrices: ReadonlyMap<string, number>;
+  readonly basis: PriceBasis;
+  /** Pin a GPU to the top of the table, or take it from there. */
+  togglePin(gpu: string): void;
+  /** USD per hour of one GPU; null: the listed price again. */
+  setOwnPrice(gpu: string, usdPerHour: number | null): void;
+  setBasis(basis: PriceBasis): void;
+}
+
+/** The token by which plugins share the preferences. */
+export const IPreferences = new Token<IPreferences>(
+  'surfer-lab:IPreferences',
+  'Pinned GPUs, own prices and the price basis of Surfer Lab.'
+);

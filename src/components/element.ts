@@ -8,7 +8,10 @@ export function element<Tag extends keyof HTMLElementTagNameMap>(
 ): HTMLElementTagNameMap[Tag] {
   const made = document.createElement(tag);
   if (className) {
-    made.className = `jp-Surfer${className}`;
+    made.className = className
+      .split(' ')
+      .map(one => (one.startsWith('jp-') ? one : `jp-Surfer${one}`))
+      .join(' ');
   }
   made.append(...children);
   return made;

@@ -1,7 +1,7 @@
 // What does the palette's command do to a cell?
 
 import plugins from '../../src';
-import { withPredictMagic } from '../../src/commands';
+import { withPredictMagic } from '../../src/cell_magic';
 
 describe('predicting the selected cell', () => {
   it('puts the magic on its first line', () => {

@@ -2,7 +2,7 @@
 
 import type { TranslationBundle } from '@jupyterlab/translation';
 
-import type { ViewModel } from '../../generated/view_model';
+import type { StoredView } from '../../generated/protocol';
 import { VIEW_SCHEMA_VERSION, type IReadable, type IUnreadable } from '../../tokens';
 
 /** What came out of a cell, read: never throws, for a notebook may hold anything. */
@@ -40,34 +40,38 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 }
 
 // What is drawn must be there, so that a damaged notebook gives a sentence and not an exception.
-function hasShape(data: Record<string, unknown>): data is Record<string, unknown> & ViewModel {
+function hasShape(data: Record<string, unknown>): data is Record<string, unknown> & StoredView {
+  const { rows, provenance } = data;
   return (
     LISTS.every(name => Array.isArray(data[name])) &&
-    (data['rows'] as unknown[]).every(
-      row => isRecord(row) && QUANTITIES.every(name => isQuantity(row[name]))
-    ) &&
-    (data['operations'] as unknown[]).every(
-      row =>
-        isRecord(row) &&
-        isQuantity(row['here']) &&
-        ON_EACH_GPU.every(name => Array.isArray(row[name]))
-    )
+    PACKED.every(name => isPacked(data[name])) &&
+    isRecord(provenance) &&
+    typeof provenance['id'] === 'string' &&
+    isRecord(rows) &&
+    Array.isArray(rows['gpu']) &&
+    ROW_COLUMNS.every(name => isPacked(rows[name]))
   );
 }
 
 const LISTS = [
   'sentences',
-  'rows',
+  'choices',
   'shortlist',
-  'warnings',
-  'assumptions',
-  'operations',
+  'vendors',
+  'architectures',
+  'verdicts',
+  'bounds',
+  'prices',
+  'part_labels',
   'limit_labels',
-  'method_labels'
+  'method_labels',
+  'operations',
+  'warnings',
+  'assumptions'
 ];
-const QUANTITIES = ['step', 'faster', 'usd_per_hour', 'usd_per_1000_steps', 'memory'];
-const ON_EACH_GPU = ['on_text', 'on_range', 'on_limit', 'on_method'];
+const PACKED = ['operation_ms', 'operation_low_ms', 'operation_high_ms', 'operation_kind'];
+const ROW_COLUMNS = ['memory_gb', 'verdict', 'step_ms', 'low_ms', 'high_ms', 'usd_per_hour'];
 
-function isQuantity(value: unknown): boolean {
-  return isRecord(value) && typeof value['text'] === 'string';
+function isPacked(value: unknown): boolean {
+  return isRecord(value) && typeof value['kind'] === 'string' && typeof value['data'] === 'string';
 }

@@ -1,0 +1,70 @@
+// How does Bokeh get into the page? As a chunk of our own, when a figure is first seen: nobody pays for it at start-up.
+//
+// It is the same minor version as the kernel's, for the figures are built there; a test holds the two together.
+// `window.Bokeh` is set where nobody has set it: ipywidgets with Bokeh figures (jupyter_bokeh) look for it.
+
+/** The little of Bokeh that is used. */
+export interface IBokeh {
+  readonly version: string;
+  readonly embed: {
+    embed_item(item: IItem, target: HTMLElement): Promise<IViewManager>;
+  };
+}
+
+/** A figure as Bokeh's JSON. */
+export interface IItem {
+  readonly doc: unknown;
+  readonly root_id: string;
+  readonly target_id: string | null;
+}
+
+export interface IViewManager {
+  readonly roots: readonly { readonly model: IModel }[];
+  clear(): void;
+}
+
+export interface IModel {
+  readonly document: IDocument | null;
+}
+
+export interface IDocument {
+  get_model_by_name(name: string): Record<string, unknown> | null;
+  clear(): void;
+}
+
+/** A figure's empty form: its item, the columns of its sources, and which strings in it stand for colours. */
+export interface ITemplates {
+  readonly colors: Readonly<Record<string, string>>;
+  readonly figures: Readonly<Record<string, IItem>>;
+}
+
+let loading: Promise<{ readonly bokeh: IBokeh; readonly templates: ITemplates }> | null = null;
+
+/** Bokeh and the figures' templates; loaded once. */
+export function loadBokeh(): Promise<{ readonly bokeh: IBokeh; readonly templates: ITemplates }> {
+  loading ??= Promise.all([
+    import('@bokeh/bokehjs/build/js/bokeh.esm.min.js'),
+    import('../generated/figures.json')
+  ]).then(([module, figures]) => {
+    const bokeh = module.default as IBokeh;
+    const host = globalThis as { Bokeh?: unknown };
+    host.Bokeh ??= bokeh;
+    return { bokeh, templates: templatesOf(figures.default) };
+  });
+  loading.catch(() => {
+    loading = null; // a lost connection: the next figure tries again
+  });
+  return loading;
+}
+
+function templatesOf(file: unknown): ITemplates {
+  const { colors, ...figures } = file as {
+    colors: Record<string, string>;
+  } & Record<string, { item: IItem }>;
+  return {
+    colors,
+    figures: Object.fromEntries(
+      Object.entries(figures).map(([name, figure]) => [name, figure.item])
+    )
+  };
+}
