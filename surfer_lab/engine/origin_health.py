@@ -65,7 +65,7 @@ def origin_health(
     if slower is not None:
         word = "slower" if slower > 1.0 else "faster"
         told.append(
-            f"long matrix products ran {max(slower, 1.0 / slower):.1f} times {word} than a {origin.name} sustains: "
+            f"long matrix products ran {max(slower, 1.0 / slower):.1f} times {word} than the {origin.name} sustains: "
             "throttled, shared with other work, or another GPU; work with known shapes is predicted without these "
             "times"
         )
