@@ -576,7 +576,7 @@ export interface StoredCurve {
 /**
  * Outcomes by (gpu, batch, precision, compile, count). GPUs are the rows of the view, in their order.
  *
- * `step_ms` f32; `low_ratio`, `high_ratio` log16, times the step; `busy_ratio` too, where it is known. Memory by
+ * `step_ms` log16; `low_ratio`, `high_ratio` log16, times the step; `busy_ratio` too, where it is known. Memory by
  * (gpu, batch, precision), log16; `fit` u8, an index into `fits`. By (gpu, precision): `largest_batch` f32, and
  * `reason` u8, an index into `reasons` where there is no answer.
  *

@@ -45,7 +45,7 @@ class ModuleTimes:
     has_modules: bool
 
 
-def module_times(prediction: PredictionSet, *, lead: int = 0, most: int = 120) -> ModuleTimes:
+def module_times(prediction: PredictionSet, *, lead: int = 0, most: int = 64) -> ModuleTimes:
     """At most `most` nodes, by their time at the origin, else on the GPU of row `lead`."""
     chosen, step_count = counted_items(prediction)
     rows = np.flatnonzero(chosen)

@@ -13,6 +13,7 @@ from typing import Final
 import numpy as np
 
 from surfer_lab.engine.estimate import Limit, Method, PredictionSet
+from surfer_lab.engine.whatif.fused_ops import is_compiled
 from surfer_lab.planner.advice import Diagnosis, bound_on, diagnose, host_time_is_inflated
 from surfer_lab.planner.coverage import coverage_of
 from surfer_lab.planner.graph_memory import measured_above_start_bytes
@@ -159,7 +160,9 @@ def view_of(
         version=version,
         alternatives=alternative_rows(what_ifs),
         alternatives_note=f"On {focused}; {ALTERNATIVES_NOTE}" if what_ifs.alternatives else "",
-        memory=memory_view(what_ifs.memory, focused, _measured_peak(prediction.trace))
+        memory=memory_view(
+            what_ifs.memory, focused, _measured_peak(prediction.trace), is_plain=is_compiled(prediction.trace)
+        )
         if what_ifs.memory is not None
         else None,
         blocked=blocked_rows(what_ifs.blocked),

@@ -57,7 +57,7 @@ def grid_view(
             _place(compiles, own_compile.value),
             0,
         ],
-        step_ms=pack_floats(step / NS_PER_MS),
+        step_ms=pack_logs(step / NS_PER_MS),
         low_ratio=pack_logs(grid.low_ns[..., None] / step),
         high_ratio=pack_logs(grid.high_ns[..., None] / step),
         busy_ratio=pack_logs(grid.gpu_busy_ns[..., None] / step) if with_parts else None,

@@ -10,11 +10,14 @@ from collections.abc import Sequence
 from typing import Final
 
 from surfer_lab.engine.estimate import PredictionSet
+from surfer_lab.engine.whatif.fused_ops import is_compiled
 from surfer_lab.planner.advice import Bound, Diagnosis
+from surfer_lab.planner.graph_memory import measured_above_start_bytes
 from surfer_lab.planner.memory import Fit
 from surfer_lab.planner.memory_need import MemoryNeed
 from surfer_lab.planner.outcome import Outcome
 from surfer_lab.planner.ranking import cheapest, equally_fast
+from surfer_lab.planner.recorded_memory import counted_above_start_bytes
 from surfer_lab.planner.whole_cell import rest_of_cell_ns
 from surfer_lab.trace.model import Trace, TraceOrigin
 from surfer_lab.trace.tables import Phase, StepSource
@@ -113,7 +116,7 @@ def sentences(
         _bound(prediction, diagnosis, on),
         _fastest(prediction, outcomes, is_inflated=diagnosis.host_is_inflated),
         _cheapest(outcomes),
-        _memory(outcomes),
+        _memory(outcomes, is_compiled=is_compiled(prediction.trace)) or _memory_above_start(prediction.trace),
         advice_sentence(diagnosis),
         _cell(prediction, outcomes),
     ]
@@ -236,7 +239,7 @@ def _need_words(need: MemoryNeed) -> str:
     return memory_words(needed, is_measured=need.is_measured)
 
 
-def _memory(outcomes: Sequence[Outcome]) -> Sentence | None:
+def _memory(outcomes: Sequence[Outcome], *, is_compiled: bool) -> Sentence | None:
     need = outcomes[0].memory if outcomes else None
     if need is None:
         return None
@@ -247,6 +250,20 @@ def _memory(outcomes: Sequence[Outcome]) -> Sentence | None:
         text = f"{_need_words(need)}; fits on none of {len(outcomes):,} GPUs"
     if tight:
         text += f", tight on {tight:,} of them"
+    if is_compiled and not need.is_measured:
+        text += ", taken to be what the step needs without the compiler"
+    return Sentence(role=Role.MEMORY, label="Memory", text=text + ".")
+
+
+def _memory_above_start(trace: Trace) -> Sentence | None:
+    """What a recording's memory events show of a step, beside what its shapes would have told."""
+    measured = measured_above_start_bytes(trace)
+    if measured is None:
+        return None
+    text = f"{bytes_quantity(measured).text} above where the recording began (measured)"
+    counted = counted_above_start_bytes(trace)
+    if counted is not None:
+        text += f"; {bytes_quantity(counted).text} counted from the shapes of its backward pass"
     return Sentence(role=Role.MEMORY, label="Memory", text=text + ".")
 
 

@@ -234,11 +234,13 @@ def _gains_little(graphs: Alternative, found: Sequence[Alternative]) -> bool:
     return abs(graphs.step_ns / compiled.step_ns - 1) < _ALIKE_FRACTION
 
 
-def memory_view(estimate: MemoryEstimate, gpu_name: str, measured: str = "") -> MemoryView:
-    """The parts that hold anything, largest first, and the sums."""
+def memory_view(estimate: MemoryEstimate, gpu_name: str, measured: str = "", *, is_plain: bool = False) -> MemoryView:
+    """The parts that hold anything, largest first, and the sums. `is_plain`: a compiled step's, without the compiler."""
     rows = sorted((row for row in estimate.rows if row.bytes.high > 0), key=lambda row: -row.bytes.likely)
     phase = PHASE_WORDS[estimate.peak_phase]
     when = "before the first operation" if estimate.peak_op < 0 else f"{phase} phase"
+    if is_plain:
+        when += ", taken to be as without the compiler"
     return MemoryView(
         gpu=gpu_name,
         parts=[MemoryPartRow(label=row.part.value, amount=_bytes(row.bytes), source=row.source) for row in rows],
