@@ -235,7 +235,7 @@ def _gains_little(graphs: Alternative, found: Sequence[Alternative]) -> bool:
 
 
 def memory_view(estimate: MemoryEstimate, gpu_name: str, measured: str = "", *, is_plain: bool = False) -> MemoryView:
-    """The parts that hold anything, largest first, and the sums. `is_plain`: a compiled step's, without the compiler."""
+    """The parts that hold anything, largest first, and the sums. `is_plain`: a compiled step, counted as plain."""
     rows = sorted((row for row in estimate.rows if row.bytes.high > 0), key=lambda row: -row.bytes.likely)
     phase = PHASE_WORDS[estimate.peak_phase]
     when = "before the first operation" if estimate.peak_op < 0 else f"{phase} phase"
