@@ -23,6 +23,11 @@ class _Columns:
     largest: bool
     busy: bool
 
+    @property
+    def rate_class(self) -> str | None:
+        """Throughput says what the step says: it gives way first where there is more to show than room."""
+        return "s-wide" if self.epoch or self.cell else None
+
 
 def _columns_of(view: ViewModel) -> _Columns:
     return _Columns(
@@ -57,7 +62,7 @@ def gpu_table(view: ViewModel, *, only_short: bool = False) -> list[Child]:
             scope="col",
             class_="s-left",
         ),
-        _head("Samples/s", class_="s-wide" if has.epoch or has.cell else "") if has.batch else None,
+        _head("Samples/s", class_=has.rate_class or "") if has.batch else None,
         _head("$/hour", class_="s-mid"),
         _head("$ per", sub="1,000 steps"),
         _head("Epoch") if has.epoch else None,
@@ -182,9 +187,7 @@ def _gpu_row(row: GpuRow, index: int, has: _Columns, *, is_short: bool, scale: L
             _note("busy", f"GPU busy {row.busy.text}") if has.busy else None,
             class_="s-graph s-left",
         ),
-        _cell("rate", row.samples_per_s, text=_rate(row.samples_per_s), class_="s-wide" if has.epoch or has.cell else None)
-        if has.batch
-        else None,
+        _cell("rate", row.samples_per_s, text=_rate(row.samples_per_s), class_=has.rate_class) if has.batch else None,
         _cell("hour", row.usd_per_hour, notes=[_note("hour-note", "")], class_="s-mid"),
         _cell("cost", row.usd_per_1000_steps, notes=[_note("cost-range", row.usd_per_1000_steps.range_text)]),
         _cell("epoch", row.epoch, notes=[_note("epoch-cost", _known(row.usd_per_epoch))]) if has.epoch else None,
