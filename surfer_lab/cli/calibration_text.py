@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from surfer_lab.hardware.cards import BANDWIDTH
+from surfer_lab.hardware.machines import Link
 from surfer_lab.report.text import Ink, Paint
 from surfer_lab.training.calibrate import CalibrationRun
-from surfer_lab.units import BYTES_PER_GB, FLOPS_PER_TFLOPS
+from surfer_lab.units import BYTES_PER_GB, FLOPS_PER_TFLOPS, NS_PER_US
 from surfer_lab.view.wording import UNKNOWN, significant
 
-__all__ = ["calibration_text"]
+__all__ = ["calibration_text", "link_text"]
 
 
 def calibration_text(run: CalibrationRun, *, paint: Paint) -> str:
@@ -31,3 +34,14 @@ def _rate(quantity: str, per_s: float) -> str:
     if quantity == BANDWIDTH:
         return f"{significant(per_s / BYTES_PER_GB)} GB/s"
     return f"{significant(per_s / FLOPS_PER_TFLOPS)} TFLOP/s"
+
+
+def link_text(link: Link, saved_to: Path | None, *, worst_error: float | None = None) -> str:
+    """What a sweep of all-reduces shows of a link, and where it is kept."""
+    rate = significant(link.bus_bytes_per_s(link.group_count) / BYTES_PER_GB)
+    lines = [f"{link.name}: bus {rate} GB/s, {significant(link.hop_latency_ns / NS_PER_US)} us a hop"]
+    if worst_error is not None:
+        lines.append(f"The fit is off by {100 * worst_error:.0f} % at most over the sizes measured.")
+    if saved_to is not None:
+        lines.append(f'Kept in {saved_to}; --link "{link.name}" names it.')
+    return "\n".join(lines)

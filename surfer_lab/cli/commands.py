@@ -341,13 +341,37 @@ def doctor() -> None:
 @speaks_plainly
 def calibrate(
     cpu: Annotated[bool, typer.Option("--cpu", help="Measure this machine's CPU, where it has no GPU.")] = False,
+    links: Annotated[
+        bool, typer.Option("--links", help="Measure what connects its GPUs (or its processes, without any).")
+    ] = False,
+    nccl: Annotated[
+        Path | None, typer.Option("--nccl-tests", metavar="FILE", help="Take a link from all_reduce_perf's output.")
+    ] = None,
+    name: Annotated[str | None, typer.Option("--name", metavar="NAME", help="Name of the link, for --link.")] = None,
 ) -> None:
     """Measure this machine's GPU.
 
-    Its sustained rates, in under a minute; predictions for this GPU use them from then on.
+    Its sustained rates, in under a minute; predictions for this GPU use them from then on. With --links, latency and
+    bandwidth of what connects its GPUs, for --link NAME.
     """
+    if nccl is not None:
+        from surfer_lab.cli.calibration_text import link_text
+        from surfer_lab.hardware.configuration import read_text
+        from surfer_lab.hardware.machines import fitted_link, nccl_tests_samples, save_measured_link
+
+        link = fitted_link(name or nccl.stem, nccl_tests_samples(read_text(nccl)), source=f"nccl-tests, {nccl.name}")
+        print_line(link_text(link, save_measured_link(link)))
+        return
     if importlib.util.find_spec("torch") is None:
         raise OptionError("torch is not installed, and it is what measures", remedy="pip install torch")
+    if links:
+        from surfer_lab.cli.calibration_text import link_text
+        from surfer_lab.training.links import calibrate_links
+
+        with waiting("all-reduces of 4 KiB to 64 MiB"):
+            measured = calibrate_links(name=name)
+        print_line(link_text(measured.link, measured.saved_to, worst_error=measured.worst_error))
+        return
     from surfer_lab.cli.calibration_text import calibration_text
     from surfer_lab.training.calibrate import calibrate as measure
 

@@ -59,6 +59,7 @@ KINDS: Final[dict[str, Kind]] = {
     "scaling": Kind(
         module="scaling", function="evaluate_scaling", takes=("data", "sample", "progress"), needs_data=True
     ),
+    "gloo": Kind(module="gloo", function="evaluate_gloo", takes=("progress",), needs_data=False),
     "timm": Kind(
         module="timm",
         function="evaluate_timm",
