@@ -22,6 +22,7 @@ if TYPE_CHECKING:  # for type checkers and editors only: at run time `_HOMES` be
     from surfer_lab.hardware.catalog import load_catalog as gpus
     from surfer_lab.hardware.gpu import Gpu
     from surfer_lab.magic.history import last
+    from surfer_lab.panel.explorer import explore
     from surfer_lab.report.prediction import Prediction, predict
     from surfer_lab.trace.model import Trace
     from surfer_lab.trace.reader import read as read_trace
@@ -37,6 +38,7 @@ __all__ = [
     "Trace",
     "__version__",
     "add_gpu",
+    "explore",
     "gpus",
     "last",
     "load_ipython_extension",
@@ -56,6 +58,7 @@ _HOMES = {
     "SurferError": ("surfer_lab.errors", "SurferError"),
     "Trace": ("surfer_lab.trace.model", "Trace"),
     "add_gpu": ("surfer_lab.hardware.catalog", "add_gpu"),
+    "explore": ("surfer_lab.panel.explorer", "explore"),
     "gpus": ("surfer_lab.hardware.catalog", "load_catalog"),
     "last": ("surfer_lab.magic.history", "last"),
     "predict": ("surfer_lab.report.prediction", "predict"),

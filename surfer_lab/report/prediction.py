@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import msgspec
 
+import surfer_lab
 from surfer_lab import __version__
 from surfer_lab.engine.estimate import PredictionSet
 from surfer_lab.engine.options import EngineOptions
@@ -403,6 +404,13 @@ class Prediction:
     def to_json(self) -> str:
         """The view as JSON: raw numbers beside their wording; its schema is `surfer_lab.view.schema.view_schema()`."""
         return msgspec.json.encode(self.view).decode()
+
+    def explore(self, *, figures: str = "svg") -> Any:
+        """Sliders and figures as an ipywidgets box, its choice as traits: `surfer_lab.panel.explorer.Explorer`.
+
+        `figures="bokeh"` shows live Bokeh models, where jupyter_bokeh is installed.
+        """
+        return surfer_lab.explore(self, figures=figures)  # type: ignore[arg-type] # checked there; the root knows where it lives
 
     def report(self, path: str | Path) -> Path:
         """Write a report and return its path; the form follows the ending: .html, .md, .pdf, .txt, .json or .csv."""
