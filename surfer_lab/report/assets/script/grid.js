@@ -9,7 +9,7 @@ function numbersOf(packed) {
   const read = {
     u8: (at) => (bytes[at] === 255 ? NaN : bytes[at]),
     u16: (at) => (words.getUint16(2 * at, true) === 65535 ? NaN : words.getUint16(2 * at, true)),
-    f32: (at) => words.getFloat32(4 * at, true),
+    f32: (at) => Number(words.getFloat32(4 * at, true).toPrecision(7)), // all the digits that it has
     log16: (at) => {
       const code = words.getUint16(2 * at, true);
       return code ? Math.exp(low + ((code - 1) / 65534) * width) : NaN;
@@ -87,14 +87,14 @@ function outcomesOf(view, grid, choice) {
         }
       : grid.at(gpu, ...axes);
     const usdPerHour = choice.prices.get(gpu) ?? row.usd_per_hour;
-    const cost = (ms) => usdPerHour * (ms / 3.6e6) * 1000;
+    const cost = (ms) => (usdPerHour * (ms * 1e6 * 1000)) / 3.6e12; // in ns, as Python multiplies
     return {
       ...found,
       gpu,
       row,
       asPredicted,
       faster: (row.faster * row.step_ms) / found.step,
-      samples: (batch * 1000) / found.step,
+      samples: (batch * 1e9) / (found.step * 1e6),
       usdPerHour,
       cost: cost(found.step),
       costLow: cost(found.low),

@@ -8,5 +8,6 @@ for (const root of document.querySelectorAll(".surfer:not([data-ready])")) {
       const script = document.createElement("script");
       script.textContent = given.script;
       root.append(script);
+      script.remove();
     });
 }

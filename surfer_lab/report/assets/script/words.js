@@ -2,14 +2,20 @@
 const UNKNOWN = "–";
 const TIME_UNITS = { "µs": 1e-3, ms: 1, s: 1e3 };
 const isKnown = (value) => typeof value === "number" && Number.isFinite(value);
+// As Python rounds: the number that is there, not its shortest decimal, and an exact half to the even digit.
+function rounded(value, places) {
+  const scaled = value * 10 ** places;
+  const isHalf = (value * 4096) % 1 === 0 && Math.abs(scaled % 1) === 0.5;
+  return isHalf ? (2 * Math.round(scaled / 2)) / 10 ** places : Number(value.toFixed(places));
+}
 const fixed = (value, places) =>
-  value.toLocaleString("en-US", { minimumFractionDigits: places, maximumFractionDigits: places });
+  rounded(value, places).toLocaleString("en-US", { minimumFractionDigits: places, maximumFractionDigits: places });
 const decimalsOf = (value, digits) => Math.max(0, digits - 1 - Math.floor(Math.log10(Math.abs(value))));
 function significant(value, digits = 3) {
   if (value === 0) return "0";
   if (!isKnown(value)) return UNKNOWN;
-  const rounded = Number(value.toFixed(Math.min(100, decimalsOf(value, digits))));
-  return fixed(value, Math.min(9, decimalsOf(rounded || value, digits)));
+  const near = rounded(value, Math.min(100, decimalsOf(value, digits)));
+  return fixed(value, Math.min(9, decimalsOf(near || value, digits)));
 }
 function unitOf(times) {
   const sorted = times.filter((ms) => isKnown(ms) && ms > 0).sort((a, b) => a - b);
