@@ -8,7 +8,7 @@ predictor where the routing has it, else the roofline. a, the absolute predictio
 | item | a |
 |---|---|
 | no shapes, a copy, a collective, not scaled; or the same die: only the rates differ | 0 |
-| pointwise work, norms, reductions | 0 |
+| pointwise work, norms, reductions; products of less than 20 us, of which no timing at hand says anything | 0 |
 | a product that the learned predictor answers | 0.5 |
 | another product, by the roofline | 0.25 |
 | any item with shapes, where the origin is not trusted (`origin_health`) | 1 |
@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from surfer_lab.engine.lowering import Family
 from surfer_lab.engine.work_items import Work
+from surfer_lab.units import NS_PER_US
 
 __all__ = [
     "LEARNED_SHARE", "RATIO_FAMILIES", "ROOFLINE_SHARE", "absolute_share", "blended_ns", "may_be_absolute",
@@ -38,6 +39,7 @@ B = NDArray[np.bool_]
 
 LEARNED_SHARE: Final = 0.5
 ROOFLINE_SHARE: Final = 0.25
+SHORTEST_NS: Final = 20.0 * NS_PER_US  # of the products that the shares were found on
 RATIO_FAMILIES: Final = (Family.MM,)
 
 
@@ -45,7 +47,7 @@ def may_be_absolute(work: Work, *, is_trusted: bool) -> B:
     """Items of which an absolute prediction may count, (items,): shapes are known, and it is the GPU's own work."""
     apart = work.by_name | work.by_fallback | work.unscaled | work.is_communication | work.is_copy | work.over_host_link
     known: B = ~apart & np.isfinite(work.items.bytes)
-    return known & work.arithmetic if is_trusted else known
+    return known & work.arithmetic & (work.measured_ns >= SHORTEST_NS) if is_trusted else known
 
 
 def absolute_share(learned: B, same_die: B, arithmetic: B, *, is_trusted: bool) -> F64:
