@@ -43,7 +43,7 @@ def load_checkpoint(folder: Path) -> tuple[RunState, dict[str, Any]]:
     """State and facts of the folder's checkpoint; OptionError where there is none, or none that can be read."""
     path = folder / CHECKPOINT_FILE
     try:
-        with np.load(path, allow_pickle=False) as kept:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as kept:
             header = orjson.loads(kept["header"].tobytes())
             if header.get("version") != _VERSION:
                 raise OptionError(f"{path.name} is of version {header.get('version')!r}", remedy="start the run anew")
@@ -54,7 +54,7 @@ def load_checkpoint(folder: Path) -> tuple[RunState, dict[str, Any]]:
                 seconds=float(header["seconds"]),
             )
             return state, dict(header["facts"])
-    except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
+    except (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile) as error:
         raise OptionError(
             f"there is no checkpoint to resume from in {folder.name} ({type(error).__name__})",
             remedy="the folder of an earlier run, or a start without resume",

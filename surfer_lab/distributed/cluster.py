@@ -36,6 +36,7 @@ from surfer_lab.planner.convergence.run_record import (
     PhaseStatus,
     RunState,
 )
+from surfer_lab.planner.convergence.setting import Setting
 
 __all__ = ["Cluster", "ClusterError"]
 
@@ -43,7 +44,6 @@ F64 = NDArray[np.float64]
 
 _LOOK_EVERY_S: Final = 0.2
 _LET_GO_S: Final = 5.0  # for the members of a group that lost one; gloo tells them at once
-_MOST_REPLACED: Final = 20  # in one phase: beyond, something kills every worker
 
 
 class ClusterError(SurferError):
@@ -65,6 +65,8 @@ class Cluster:
     `conditions` throttle workers on purpose (one for all, or one each); `samples_per_s` divide batches, by what was
     measured or predicted; without it all workers count alike until `time_workers` was asked.
     """
+
+    most_replaced = 20  # workers in one phase: beyond, something kills every one of them
 
     def __init__(
         self,
@@ -127,10 +129,18 @@ class Cluster:
         conditions: Conditions | Sequence[Conditions] | None = None,
         serving_s: float | None = None,
         merge_head: bool | None = None,
+        workers: int | None = None,
     ) -> None:
-        """Another problem, or other conditions, on the same workers."""
+        """Another problem, other conditions, or only the first so many of the same workers."""
         import ray
 
+        if workers is not None:
+            if not 1 <= workers <= len(self._workers):
+                raise OptionError(f"{workers} workers", remedy=f"1 to {len(self._workers)}, as many as were started")
+            self.worker_count = workers
+            self._conditions = _one_each(conditions or UNTHROTTLED, workers)
+        if conditions is not None or workers is not None:
+            self.samples_per_s, self.overhead_s = np.ones(self.worker_count), np.zeros(self.worker_count)
         if conditions is not None:
             self._conditions = _one_each(conditions, self.worker_count)
         if merge_head is not None:
@@ -142,7 +152,7 @@ class Cluster:
         self._called(
             [
                 worker.prepare.remote(factory, conditions)
-                for worker, conditions in zip(self._workers, self._conditions, strict=True)
+                for worker, conditions in zip(self._workers[: self.worker_count], self._conditions, strict=True)
             ]
         )
         if factory is None:
@@ -183,11 +193,19 @@ class Cluster:
 
     def places(self) -> list[tuple[str, int, str]]:
         """(address, process id, node) of each worker."""
-        return self._called([worker.place.remote() for worker in self._workers])
+        return self._called([worker.place.remote() for worker in self._workers[: self.worker_count]])
 
     def time_workers(self, sizes: Sequence[int], *, repeats: int = 3) -> F64:
         """Seconds by worker and batch size, (workers, sizes): all at once, as they will run."""
-        return np.array(self._called([one.time_shares.remote(tuple(sizes), repeats) for one in self._workers]))
+        return np.array(
+            self._called([one.time_shares.remote(tuple(sizes), repeats) for one in self._workers[: self.worker_count]])
+        )
+
+    def warm_up(self) -> None:
+        """A phase of all workers together, and one of each alone: libraries are loaded, nothing is kept."""
+        for groups in dict.fromkeys((1, self.worker_count)):
+            setting = Setting(groups=groups, momentum=0.0, learning_rate=1e-6)
+            self.run(PhaseRequest(setting=setting, batch_size=2 * self.worker_count, max_updates=2 * groups))
 
     def kill(self, worker: int) -> None:
         """End a worker's process at once, as a failing machine would."""
@@ -347,7 +365,7 @@ class Cluster:
             with contextlib.suppress(ray.exceptions.RayError):
                 members.append(ray.get(call).times)
         one.calls = {}
-        if len(faults) > _MOST_REPLACED:
+        if len(faults) > self.most_replaced:
             self._stop_all()
             raise ClusterError(f"workers died {len(faults)} times", remedy="less memory a worker, or more of it")
         for index in one.members:
@@ -355,6 +373,11 @@ class Cluster:
         if not self._status().is_done:
             one.order = replace(one.order, meeting=self._meetings([one])[0], seed=one.order.seed + 1)
             self._set_off(one)
+
+    def revive_all(self) -> None:
+        """A new worker in the place of each that no longer answers."""
+        for index in range(self.worker_count):
+            self._revive(index)
 
     def _revive(self, index: int) -> None:
         """A new worker in the place of one that no longer answers."""

@@ -99,9 +99,10 @@ class ParameterServer:
     def _update(self, push: Push, *, wait_s: float, begun: float) -> None:
         request = self._request
         gradient = push.gradient if push.gradient is not None else np.zeros_like(self._weights)
-        self._velocity *= np.float32(request.setting.momentum)
-        self._velocity -= np.float32(request.setting.learning_rate) * gradient
-        self._weights += self._velocity
+        with np.errstate(over="ignore", invalid="ignore"):  # diverging is an answer too
+            self._velocity *= np.float32(request.setting.momentum)
+            self._velocity -= np.float32(request.setting.learning_rate) * gradient
+            self._weights += self._velocity
         staleness = self._version - push.version
         self._version += 1
         now = time.perf_counter()

@@ -20,7 +20,7 @@ GRID_MOMENTA: Final = (0.0, 0.3, 0.6, 0.9)  # likewise
 NEGATIVE_MOMENTA: Final = (-0.3, -0.6)
 _SAME: Final = 0.2  # settings nearer than this are one
 _MOMENTUM_UNIT: Final = 0.3  # one grid step
-_RATE_UNIT: Final = 0.5  # a factor of three
+_RATE_UNIT: Final = 0.3  # a factor of two: momenta at one long-run step are nearer than other steps at one momentum
 
 
 def candidates(proposed: Setting, *, last_rate: float) -> list[Setting]:

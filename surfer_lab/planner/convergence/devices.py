@@ -80,7 +80,7 @@ def finish_s(batch_size: float, samples_per_s: ArrayLike, overhead_s: ArrayLike 
 
 
 def batch_shares(batch_size: int, samples_per_s: ArrayLike, overhead_s: ArrayLike = 0.0) -> I64:
-    """Whole samples for each device, (devices,); they sum to the batch. Largest remainders get what is left over.
+    """Whole samples for each device; they sum to the batch over the last axis. Largest remainders get what is left.
 
     >>> batch_shares(64, [300.0, 100.0]).tolist()
     [48, 16]
@@ -88,15 +88,17 @@ def batch_shares(batch_size: int, samples_per_s: ArrayLike, overhead_s: ArrayLik
     rates, overheads = np.broadcast_arrays(
         np.asarray(samples_per_s, dtype=np.float64), np.asarray(overhead_s, dtype=np.float64)
     )
-    if rates.ndim != 1 or not len(rates) or not (rates > 0).all() or not np.isfinite(rates).all():
+    if not rates.ndim or not rates.size or not (rates > 0).all() or not np.isfinite(rates).all():
         raise OptionError("throughputs that are not positive numbers", remedy="samples a second of each device")
     if batch_size < 1:
         raise OptionError(f"a batch of {batch_size}", remedy="1 sample or more")
-    exact = np.maximum(0.0, rates * (finish_s(batch_size, rates, overheads) - overheads))
-    exact *= batch_size / exact.sum()
+    finish = finish_s(batch_size, rates, overheads)[..., None]
+    exact = np.maximum(0.0, rates * (finish - overheads))
+    exact *= batch_size / exact.sum(axis=-1, keepdims=True)
     whole: I64 = np.floor(exact + 1e-9).astype(np.int64)
-    left = batch_size - int(whole.sum())
-    whole[np.argsort(whole - exact, kind="stable")[:left]] += 1
+    left = batch_size - whole.sum(axis=-1, keepdims=True)
+    place = np.argsort(np.argsort(whole - exact, axis=-1, kind="stable"), axis=-1, kind="stable")
+    whole += place < left
     return whole
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from surfer_lab.errors import OptionError
 from surfer_lab.planner.convergence.cluster_times import ClusterTimes
-from surfer_lab.planner.convergence.devices import finish_s, group_devices
+from surfer_lab.planner.convergence.devices import batch_shares, group_devices
 
 __all__ = ["GroupTimes", "Limit", "group_counts", "group_times", "omnivore_seconds"]
 
@@ -71,7 +71,8 @@ def group_times(cluster: ClusterTimes, groups: int) -> GroupTimes:
     seat = np.arange(len(order)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     rates[member_of[order], seat] = cluster.samples_per_s[order]
     overheads[member_of[order], seat] = cluster.overhead_s[order]
-    alone = finish_s(cluster.batch_size, rates, overheads)
+    shares = batch_shares(cluster.batch_size, rates, overheads)
+    alone = np.where(shares > 0, overheads + shares / rates, 0.0).max(axis=1)
     late = {int(size): cluster.straggling(int(size)) for size in np.unique(sizes)}
     link = {size: cluster.all_reduce_s(size) for size in late}
     compute = alone * np.array([late[int(size)] for size in sizes])

@@ -1,7 +1,7 @@
 """What do probes say about a cluster's times? Throughput of each worker, spread, links and servers, from phase records.
 
-A worker's time by share gives rate and overhead where probes gave it two different shares (one group and many groups
-do), else the rate alone. All-reduce times at two or more group sizes give latency and transfer apart; at one size all
+Workers' times by share give rates and their overhead where probes gave different shares (one group and many groups
+do), else the rates alone. All-reduce times at two or more group sizes give latency and transfer apart; at one size all
 of it counts as latency, which only matters for sizes in between.
 """
 
@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from surfer_lab.errors import OptionError
 from surfer_lab.planner.convergence.cluster_times import ClusterTimes
-from surfer_lab.planner.convergence.devices import throughput_curve
 from surfer_lab.planner.convergence.run_record import PhaseRecord
 
 __all__ = ["cluster_times", "worker_rates"]
@@ -23,30 +22,62 @@ F64 = NDArray[np.float64]
 
 _LEAST_STEPS = 2  # of a worker in a phase, before its mean is believed
 _SPREAD_SAMPLES = 400
+_ROUNDS = 30  # of fitting rates and their common overhead in turn
 
 
 def worker_rates(records: Sequence[PhaseRecord], workers: int) -> tuple[F64, F64]:
-    """(samples a second, overhead in seconds) of each worker, (workers,) each, by all phases it took part in."""
-    rates, overheads = np.full(workers, np.nan), np.zeros(workers)
-    for worker in range(workers):
-        total: dict[int, tuple[float, int]] = {}
-        for record in records:
-            for member in record.members:
-                if member.worker == worker and member.samples > 0 and len(member.compute_s):
-                    sum_s, count = total.get(member.samples, (0.0, 0))
-                    total[member.samples] = (sum_s + float(member.compute_s.sum()), count + len(member.compute_s))
-        mean = {share: sum_s / count for share, (sum_s, count) in total.items() if count >= _LEAST_STEPS}
-        if not mean:
-            continue
-        low, high = min(mean), max(mean)
-        if high >= 1.5 * low and mean[high] > mean[low]:
-            rates[worker], overheads[worker] = throughput_curve(list(mean), list(mean.values()))
-        else:
-            rates[worker] = sum(mean) / sum(mean.values())
-    if np.isnan(rates).all():
+    """(samples a second, overhead in seconds) of each worker, (workers,) each, by all phases it took part in.
+
+    seconds = overhead + share / rate, one overhead for all. A rate from few and scattered steps is drawn towards the
+    workers' geometric mean, by how much of the difference between workers their scatter explains.
+    """
+    seen = _steps(records, workers)
+    known = [worker for worker in range(workers) if seen[worker]]
+    if not known:
         raise OptionError("no worker was timed", remedy="a probe of two or more rounds")
-    rates[np.isnan(rates)] = float(np.nanmedian(rates))  # one whose share was 0 so far
-    return rates, overheads
+    sizes = {share for worker in known for share in seen[worker]}
+    overhead, rates = 0.0, np.full(workers, np.nan)
+    for _ in range(_ROUNDS if max(sizes) >= 1.5 * min(sizes) else 1):
+        for worker in known:
+            rates[worker] = _rate(seen[worker], overhead)
+        left = [
+            (float(times.mean()) - share / rates[worker], len(times))
+            for worker in known
+            for share, times in seen[worker].items()
+        ]
+        mean = sum(one * count for one, count in left) / sum(count for _, count in left)
+        shortest = min(float(times.mean()) for worker in known for times in seen[worker].values())
+        overhead = min(max(0.0, overhead + mean), 0.9 * shortest)
+    rates[known] = _drawn_together(rates[known], [seen[worker] for worker in known])
+    rates[np.isnan(rates)] = float(np.exp(np.nanmean(np.log(rates))))  # one whose share was 0 so far
+    return rates, np.full(workers, overhead)
+
+
+def _steps(records: Sequence[PhaseRecord], workers: int) -> list[dict[int, F64]]:
+    """Seconds of each worker's steps by its share."""
+    found: list[dict[int, list[F64]]] = [{} for _ in range(workers)]
+    for record in records:
+        for member in record.members:
+            if member.worker < workers and member.samples > 0 and len(member.compute_s) >= _LEAST_STEPS:
+                found[member.worker].setdefault(member.samples, []).append(member.compute_s)
+    return [{share: np.concatenate(parts) for share, parts in one.items()} for one in found]
+
+
+def _rate(steps: dict[int, F64], overhead: float) -> float:
+    """Samples a second over all steps, the overhead of each taken off."""
+    samples = sum(share * len(times) for share, times in steps.items())
+    seconds = sum(float(times.sum()) - overhead * len(times) for times in steps.values())
+    return samples / max(1e-9, seconds)
+
+
+def _drawn_together(rates: F64, steps: Sequence[dict[int, F64]]) -> F64:
+    log = np.log(rates)
+    counts = np.array([sum(len(times) for times in one.values()) for one in steps])
+    scatter = [times / times.mean() - 1.0 for one in steps for times in one.values() if times.mean() > 0]
+    error = float(np.concatenate(scatter).var()) / counts
+    between = max(0.0, float(log.var()) - float(error.mean()))
+    trust = between / (between + error) if between > 0.0 else np.zeros(len(log))
+    return np.asarray(np.exp(log.mean() + trust * (log - log.mean())))
 
 
 def cluster_times(records: Sequence[PhaseRecord], workers: int) -> ClusterTimes:

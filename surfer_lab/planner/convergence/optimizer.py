@@ -1,8 +1,10 @@
 """How is a run tuned while it trains? Omnivore's automatic optimizer, with the planner's model in front of it.
 
-Cold start: synchronous, momentum 0.9, learning rates by decades. Measuring: one short probe with many groups, so that
-the model knows what an iteration costs with any number of them. Then epochs: groups, momentum and rate are searched in
-short trials of equal seconds, most promising first; training goes on with the best; and so on until the target loss.
+Measuring: a few updates with one group and with many, so that the model knows what an iteration costs with any number
+of them; it proposes the groups. Cold start: total momentum 0.9 (what is implicit in the groups taken off), learning
+rates by decades. Then epochs: groups, momentum and rate are searched in short trials of equal seconds, most promising
+first; training goes on with the best; and so on until the target loss. Omnivore starts cold synchronously; here slow
+links would make that the dearest part of the search, and by the momentum rule it is the same run.
 
 Trials start from one state and the winner's end is kept, so that a search costs its losers only. What is spent on
 searching is held below a share of the time that the run is expected to take (10 %). A setting that diverged rules out
@@ -38,6 +40,7 @@ __all__ = ["Goal", "Optimizer", "Phase", "PhaseRole", "SearchOptions", "TunedRun
 
 COLD_MOMENTUM: Final = 0.9
 _DIVERGED: Final = 4.0  # times the first loss
+_MOST_DIVERGED: Final = 20  # settings, trials included
 _FASTER: Final = 1.10  # more groups must give more than 10 % faster iterations
 
 
@@ -57,7 +60,9 @@ class SearchOptions:
     """How the search is done; the defaults are Omnivore's where it names them."""
 
     overhead_fraction: float = 0.10
-    trial_updates: int = 16  # of a synchronous run; other trials take the same seconds
+    trial_updates: int = 16  # trials with few groups make fewer, in the same seconds
+    probe_rounds: int = 2  # of each group, for measuring
+    least_trials: int = 2  # of the first search, whatever they cost: a short run has no 10 % to spend
     cold_rates: tuple[float, ...] = COLD_START_RATES
     momentum: float = COLD_MOMENTUM
     least_epoch_s: float = 5.0
@@ -123,6 +128,7 @@ class Optimizer:
         self._times: ClusterTimes | None = None
         self._plan: TrainingPlan | None = None
         self._is_reached = False
+        self.cold_rate = math.nan  # the synchronous rate that the cold start chose
 
     def run(self, resumed: tuple[RunState, dict[str, Any]] | None = None) -> TunedRun:
         """Tune and train until the target or the time limit; an interrupt gives the best so far."""
@@ -131,15 +137,16 @@ class Optimizer:
             if resumed is not None:
                 self._resume(*resumed)
             else:
-                self._cold_start()
                 self._measure()
-                self._search(self._start_groups())
+                groups = self._start_groups()
+                self._search(groups, self._cold_start(groups))
             while not self._is_reached and self._spent_s < self.goal.max_seconds:
                 self._train_epoch()
                 if not self._is_reached and self._may_search():
                     self._search(self._chosen.groups)
         except PhaseInterrupted as interrupt:
             is_interrupted = True
+            self._take_best_trial()
             if self._phases and self._phases[-1].role == PhaseRole.EPOCH and not interrupt.record.is_diverged:
                 self._state = interrupt.record.state
             self._log(DecisionKind.ENDED, "interrupted: the best so far is kept")
@@ -166,52 +173,30 @@ class Optimizer:
             raise OptionError("no setting trained", remedy="smaller learning rates: cold_rates")
         return self._best
 
+    def _take_best_trial(self) -> None:
+        """Interrupted before anything was chosen: the trial with the lowest loss, where one ended."""
+        trials = [phase.record for phase in self._phases if phase.role == PhaseRole.TRIAL]
+        best = min(trials, key=_score, default=None)
+        if self._state is None and best is not None and math.isfinite(_score(best)):
+            self._best, self._state = best.request.setting, best.state
+
     # the parts of a run, in their order
 
-    def _cold_start(self) -> None:
-        """Decades from the second largest: up while it does not diverge and helps, else down while that helps."""
-        rates = sorted(self.options.cold_rates, reverse=True)
-        at = min(1, len(rates) - 1)
-        found: dict[int, PhaseRecord] = {}
-        scores: dict[int, float] = {}
-        direction = -1 if at > 0 else 1
-        best = at
-        while 0 <= at < len(rates):
-            setting = Setting(groups=1, momentum=self.options.momentum, learning_rate=rates[at])
-            if is_ruled_out(setting, self._diverged) is None:
-                record = self._trial(setting, DecisionKind.COLD_START, max_updates=self.options.trial_updates)
-                found[at], scores[at] = record, _score(record)
-                if self._is_reached:
-                    best = at
-                    break
-            improved = at in scores and (at == best or scores[at] < scores[best])
-            best = at if improved else best
-            if direction < 0 and (not improved or at == 0):
-                direction, at = 1, max(found, default=0)
-            elif not improved and math.isfinite(scores.get(best, math.inf)):
-                break
-            at += direction
-        if not math.isfinite(scores.get(best, math.inf)):
-            raise OptionError(
-                f"training diverges at every learning rate down to {rates[-1]:g}", remedy="smaller ones: cold_rates"
-            )
-        self._keep(found[best])
-
     def _measure(self) -> None:
-        """A few rounds with every worker by itself and with half as many groups: rates, links and server are known."""
-        if self._is_reached:
-            return
-        records = [phase.record for phase in self._phases]
+        """A few updates with one group, with half as many groups as workers, and with as many: then times are known.
+
+        They are made with the smallest rate and are not kept; and with a part of the batch, as a worker's time is an
+        overhead and so much a sample, and both are seen where shares differ.
+        """
         workers = self.runner.worker_count
-        one = records[-1]
-        counts = [workers] if workers < 4 else [workers, workers // 2]
-        for groups in counts if workers > 1 else []:
-            setting = Setting(
-                groups=groups, momentum=0.0, learning_rate=self._chosen.learning_rate
-            )  # small: it is not to diverge, and counts no further
-            request = self._request(setting, max_updates=3 * groups, max_seconds=40.0 * one.seconds_per_update)
+        batch_size = max(workers, self.goal.batch_size // 4)
+        records: list[PhaseRecord] = []
+        for groups in dict.fromkeys((1, max(1, workers // 2), workers)):
+            setting = Setting(groups=groups, momentum=0.0, learning_rate=min(self.options.cold_rates))
+            updates = max(self.options.probe_rounds * groups, self.options.probe_rounds + 1)
+            request = replace(self._request(setting, max_updates=updates), batch_size=batch_size, target_loss=None)
             records.append(self._run(PhaseRole.PROBE, request))
-        self._times = cluster_times(records, workers)
+        self._times = replace(cluster_times(records, workers), batch_size=self.goal.batch_size)
         self.runner.samples_per_s, self.runner.overhead_s = self._times.samples_per_s, self._times.overhead_s
         rates = self._times.samples_per_s
         self._log(
@@ -223,17 +208,17 @@ class Optimizer:
 
     def _start_groups(self) -> int:
         """The largest number of groups that still gives more than 10 % faster iterations than the next smaller."""
-        if self._times is None or self._is_reached:
+        if self._times is None:
             return 1
         statistics = StatisticalModel(total_momentum=self.options.momentum)
         most = self.options.max_groups or self.runner.worker_count
         counts = [count for count in group_counts(self.runner.worker_count) if count <= most]
-        self._plan = plan_training(self._times, statistics, learning_rate=self._chosen.learning_rate, counts=counts)
+        self._plan = plan_training(self._times, statistics, learning_rate=self.options.cold_rates[0], counts=counts)
         groups = 1
         for row in self._plan.rows[1:]:
             if self._plan.row(groups).times.seconds > _FASTER * row.times.seconds:
                 groups = row.setting.groups
-        times = group_times(self._times, groups)
+        times = self._plan.row(groups).times
         self._log(
             DecisionKind.PROPOSED,
             f"{groups} group(s): the most that still make iterations more than 10 % faster "
@@ -242,24 +227,72 @@ class Optimizer:
         )
         return groups
 
-    def _search(self, groups: int) -> None:
-        """Trials of equal seconds; halve the groups while no momentum is left to take away and that is better."""
-        if self._is_reached:
-            return
-        best: PhaseRecord | None = None
+    def _cold_start(self, groups: int) -> PhaseRecord:
+        """Decades from the second largest: up while it does not diverge and helps, else down while that helps.
+
+        The rates are those of a synchronous run with momentum 0.9; with more groups the momentum rule translates them.
+        Slow links so cost the cold start no more than the rest.
+        """
+        rates = sorted(self.options.cold_rates, reverse=True)
         seconds = self._trial_seconds(groups)
+        start = best = at = min(1, len(rates) - 1)
+        direction = -1 if at > 0 else 1
+        found: dict[int, PhaseRecord] = {}
+        scores: dict[int, float] = {}
+        while 0 <= at < len(rates):
+            setting = self._translated(groups, self.options.momentum, rates[at])
+            if is_ruled_out(setting, self._diverged) is None:
+                record = self._trial(setting, DecisionKind.COLD_START, max_seconds=seconds)
+                found[at], scores[at] = record, _score(record)
+                if self._is_reached:
+                    best = at
+                    break
+            improved = at in scores and (at == best or scores[at] < scores[best])
+            best = at if improved else best
+            if direction < 0 and not improved:
+                direction, at = 1, max(found, default=0)
+            elif not improved and math.isfinite(scores.get(best, math.inf)):
+                break
+            if direction > 0 and best < start:
+                break  # a larger rate was better: smaller ones are not asked
+            at += direction
+        if not math.isfinite(scores.get(best, math.inf)):
+            raise OptionError(
+                f"training diverges at every learning rate down to {rates[-1]:g}", remedy="smaller ones: cold_rates"
+            )
+        self.cold_rate, self._best = rates[best], found[best].request.setting
+        self._estimate(found[best])
+        return found[best]
+
+    @staticmethod
+    def _translated(groups: int, total_momentum: float, synchronous_rate: float) -> Setting:
+        """The momentum rule's setting for so many groups, from a synchronous one."""
+        statistics = StatisticalModel(total_momentum=total_momentum)
+        return Setting(
+            groups=groups,
+            momentum=round(statistics.momentum(groups), 3),
+            learning_rate=float(f"{statistics.learning_rate(groups, synchronous_rate):.3g}"),
+        )
+
+    def _search(self, groups: int, first: PhaseRecord | None = None) -> None:
+        """Trials of equal seconds from one state; `first` is one that was made already.
+
+        While no momentum is left to take away, half as many groups are tried, and taken where that trains better.
+        """
         begun_s = self._spent_s
-        while True:
-            record = self._best_of(groups, seconds, best)
-            if record is None or (best is not None and _score(record) >= _score(best)):
-                if best is not None:
-                    self._log(DecisionKind.HALVED, f"not done: {groups} groups train no better in the same time")
+        seconds = self._trial_seconds(groups)
+        best = first if self._is_reached else self._best_of(groups, seconds, first)
+        while best is not None and not self._is_reached:
+            setting = best.request.setting
+            if setting.momentum > 0.0 or setting.groups == 1:
                 break
-            best = record
-            if self._is_reached or best.request.setting.momentum > 0.0 or groups == 1:
+            fewer = setting.groups // 2
+            self._log(DecisionKind.HALVED, f"momentum {setting.momentum:g} is best with {setting.groups}: try {fewer}")
+            rival = self._best_of(fewer, seconds, None, most=2)
+            if rival is None or _score(rival) >= _score(best):
+                self._log(DecisionKind.HALVED, f"not done: {fewer} group(s) train no better in the same time")
                 break
-            groups = max(1, groups // 2)
-            self._log(DecisionKind.HALVED, f"momentum {best.request.setting.momentum:g} is best: try {groups}")
+            best = rival
         if best is not None:
             self._keep(best)
             self._log(
@@ -268,18 +301,21 @@ class Optimizer:
                 setting=self._chosen,
             )
 
-    def _best_of(self, groups: int, seconds: float, rival: PhaseRecord | None) -> PhaseRecord | None:
-        best: PhaseRecord | None = None
-        last = self._chosen
-        proposed = self._proposal(groups)
-        every = candidates(proposed, last_rate=last.learning_rate)
-        for number, setting in enumerate(every[:2] if rival is not None else every):
+    def _best_of(
+        self, groups: int, seconds: float, first: PhaseRecord | None, *, most: int | None = None
+    ) -> PhaseRecord | None:
+        """The best trial with so many groups, or `first`; None where all diverged or were ruled out."""
+        best = first
+        every = candidates(self._proposal(groups), last_rate=self._chosen.learning_rate)
+        if first is not None:
+            every.remove(first.request.setting)
+        for number, setting in enumerate(every[:most]):
             above = is_ruled_out(setting, self._diverged)
             if above is not None:
                 self._log(DecisionKind.SKIPPED, f"above {above.words}, which diverged", setting=setting)
                 continue
-            # the proposal is always tried, and another one where it diverged
-            if number > 0 and best is not None and not self._may_search(seconds):
+            is_due = first is not None and number < self.options.least_trials
+            if best is not None and not is_due and not self._may_search(seconds):
                 self._log(DecisionKind.CAPPED, f"{len(every) - number} more settings would cost more than they may")
                 break
             record = self._trial(setting, DecisionKind.TRIAL, max_seconds=seconds)
@@ -292,6 +328,8 @@ class Optimizer:
     def _proposal(self, groups: int) -> Setting:
         """What the momentum rule makes of the best setting so far, for so many groups."""
         last = self._chosen
+        if last.groups == groups:
+            return last
         total = min(0.95, max(0.0, last.momentum + 1.0 - 1.0 / last.groups))
         statistics = StatisticalModel(total_momentum=total)
         momentum = round(statistics.momentum(groups), 3)
@@ -312,6 +350,11 @@ class Optimizer:
         record = self._run(PhaseRole.EPOCH, self._request(setting, max_seconds=seconds), keeps=True)
         if record.is_diverged or not record.count:
             self._diverged.append(setting)
+            if len(self._diverged) > _MOST_DIVERGED:
+                raise OptionError(
+                    f"training diverged {len(self._diverged)} times, last with {setting.words}",
+                    remedy="fewer groups (max_groups), or smaller learning rates (cold_rates)",
+                )
             self._best = replace(setting, learning_rate=setting.learning_rate / 3.0)
             self._tuning_s += record.wall_s
             self._log(DecisionKind.BACKED_OFF, "diverged: back to the epoch's begin, with a third of the rate",

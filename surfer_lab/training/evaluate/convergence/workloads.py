@@ -1,0 +1,107 @@
+"""Which three workloads are planned, measured and tuned? Small problems under three kinds of links and servers.
+
+Four workers, two of them three times slower than the others. What is written here is done to the workers and the
+server, and nowhere told to the planner, which measures what it uses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+from surfer_lab.distributed.conditions import Conditions
+from surfer_lab.distributed.example_problems import digits_problem
+from surfer_lab.distributed.problem import ProblemFactory, Quadratic
+from surfer_lab.planner.convergence.optimizer import Goal
+from surfer_lab.planner.convergence.setting import Setting
+
+__all__ = ["WORKERS", "WORKLOADS", "Workload"]
+
+WORKERS: Final = 4
+_SLOWER: Final = 3.0
+# synchronous settings, best of a grid in a simulation of the same updates with other seeds
+_DIGITS_BASE: Final = Setting(groups=1, momentum=0.6, learning_rate=0.08)
+_QUADRATIC_BASE: Final = Setting(groups=1, momentum=0.6, learning_rate=0.4)
+
+
+def _quadratic(_seed: int) -> ProblemFactory:
+    return partial(Quadratic, condition=20.0, noise=0.03)
+
+
+def _digits(seed: int) -> ProblemFactory:
+    return partial(digits_problem, seed)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Workload:
+    """A problem, a goal, and how devices, links and server are slowed down."""
+
+    name: str
+    s_per_sample: float  # of a fast worker
+    hop_s: float
+    reduce_s: float
+    exchange_s: float
+    serving_s: float = 0.0
+    problem: Callable[[int], ProblemFactory] = _digits
+    base: Setting = _DIGITS_BASE
+    easier_loss: float = 0.6  # probes stop there
+    batch_size: int = 16
+    target_loss: float = 0.25
+    window: int = 30
+    variation: float = 0.0
+    max_seconds: float = 75.0
+
+    @property
+    def conditions(self) -> tuple[Conditions, ...]:
+        """Of each worker: fast and slow ones in turn."""
+        return tuple(
+            Conditions(
+                s_per_sample=self.s_per_sample * (_SLOWER if index % 2 else 1.0),
+                hop_s=self.hop_s,
+                reduce_s=self.reduce_s,
+                exchange_s=self.exchange_s,
+                variation=self.variation,
+            )
+            for index in range(WORKERS)
+        )
+
+    def goal(self, seed: int) -> Goal:
+        """What is to be reached, with a run's seed."""
+        return Goal(
+            batch_size=self.batch_size,
+            target_loss=self.target_loss,
+            window=self.window,
+            max_seconds=self.max_seconds,
+            seed=seed,
+        )
+
+    @property
+    def words(self) -> str:
+        """The conditions in a line."""
+        return (
+            f"{1e3 * self.s_per_sample:g} ms a sample (three times that on half of the workers), "
+            f"{1e3 * self.hop_s:g} ms a hop, {1e3 * self.reduce_s:g} ms for all gradients over a link, "
+            f"{1e3 * self.exchange_s:g} ms to the server, which takes {1e3 * self.serving_s:g} ms an update"
+        )
+
+
+WORKLOADS: Final[dict[str, Workload]] = {
+    one.name: one
+    for one in (
+        Workload(
+            name="compute bound", s_per_sample=0.066, hop_s=0.0005, reduce_s=0.001, exchange_s=0.002,
+            problem=_quadratic, base=_QUADRATIC_BASE, easier_loss=0.1,
+            target_loss=3e-4, window=8,
+        ),
+        Workload(
+            name="mixed", s_per_sample=0.012, hop_s=0.005, reduce_s=0.140, exchange_s=0.005, serving_s=0.125,
+            variation=0.3,
+        ),
+        Workload(
+            name="communication bound", s_per_sample=0.008, hop_s=0.010, reduce_s=0.260, exchange_s=0.020,
+            variation=0.3,
+        ),
+    )
+}  # fmt: skip
