@@ -39,7 +39,7 @@ from surfer_lab.view.model import (
 )
 from surfer_lab.view.money_words import money_quantity, price_text, prices_text
 from surfer_lab.view.operation_rows import group_rows, operation_rows, shown_groups
-from surfer_lab.view.scaling_view import scaling_view
+from surfer_lab.view.scaling_view import communication_warnings, scaling_view
 from surfer_lab.view.sentences import (
     bound_words,
     device_name,
@@ -327,7 +327,9 @@ def _price_facts(price: Price | None) -> PriceFacts:
 
 def _warnings(prediction: PredictionSet) -> list[str]:
     from_trace = [f"{warning.seen}: {warning.consequence}" for warning in prediction.trace.warnings]
-    return [name_text(_sentence(text), longest=400) for text in dict.fromkeys([*from_trace, *prediction.warnings])]
+    talked = communication_warnings(prediction.trace)
+    told = dict.fromkeys([*from_trace, *prediction.warnings, *talked])
+    return [name_text(_sentence(text), longest=400) for text in told]
 
 
 def _sentence(text: str) -> str:

@@ -7,6 +7,9 @@ from typing import Final
 from surfer_lab.planner.memory import Fit
 from surfer_lab.planner.parallelism import Spread
 from surfer_lab.planner.scaling.curve import ScalingCurve, ScalingPoint
+from surfer_lab.planner.scaling.recorded import recorded_communication
+from surfer_lab.trace.model import Trace
+from surfer_lab.trace.tables import KernelKind
 from surfer_lab.units import BYTES_PER_GB, NS_PER_MS
 from surfer_lab.view.money_words import money_quantity
 from surfer_lab.view.scaling_model import ScalingRow, ScalingView
@@ -14,6 +17,7 @@ from surfer_lab.view.wording import (
     VERDICT_OF,
     TimeUnit,
     bytes_quantity,
+    duration_text,
     name_text,
     percent_text,
     rate_quantity,
@@ -22,7 +26,7 @@ from surfer_lab.view.wording import (
     time_unit,
 )
 
-__all__ = ["scaling_view"]
+__all__ = ["communication_warnings", "scaling_view"]
 
 _COLUMNS: Final = (
     "GPUs", "Step", "Range", "Samples/s", "Efficiency", "Exposed communication", "Hidden", "Memory each",
@@ -62,6 +66,20 @@ def scaling_view(curve: ScalingCurve) -> ScalingView:
             *(name_text(note, longest=300) for note in curve.notes),
         ],
     )  # fmt: skip
+
+
+def communication_warnings(trace: Trace) -> list[str]:
+    """What to know of a run on several GPUs: how much of its step was communication. None for one GPU's."""
+    if not (trace.kernels.kind == KernelKind.COMMUNICATION).any():
+        return []
+    found = recorded_communication(trace)
+    ranks = max((row.group_size or 0 for row in found.rows), default=0)
+    among = f" among {ranks} GPUs" if ranks > 1 else ""
+    return [
+        f"the recorded run talked to other GPUs{among}: {duration_text(found.communication_ns)} of a step of "
+        f"{duration_text(found.step_ns)} in collectives, {duration_text(found.exposed_ns)} of it exposed; collectives "
+        "are kept as recorded and compute alone is predicted"
+    ]
 
 
 def _row(point: ScalingPoint) -> ScalingRow:
