@@ -15,7 +15,6 @@ from typing import Final
 from surfer_lab.errors import OptionError, PredictionError
 from surfer_lab.hardware.machines import Machine
 from surfer_lab.planner.memory import Fit
-from surfer_lab.planner.memory_need import memory_needs
 from surfer_lab.planner.parallelism import Spread, Strategy
 from surfer_lab.planner.pricing import PriceList
 from surfer_lab.planner.scaling.collectives import Group, group_of
@@ -307,16 +306,16 @@ class _Shape:
     def memory_bytes(self, tuning: Tuning) -> int | None:
         """Bytes on each GPU; None where the step says nothing of memory."""
         profile, count = self.profile, self.degree * self.replica_count
-        need = memory_needs(profile.trace, [profile.gpu])[0]
-        if need is None or count == 1:
-            return None if need is None else need.likely_bytes
+        needed = profile.needed_bytes
+        if needed is None or count == 1:
+            return needed
         spread = self.strategy.spread
         if spread in (Spread.FSDP, Spread.ZERO2):
             sharded = sharded_bytes(profile.trace, profile.gpu, count)
             kept = profile.parameter_bytes if spread is Spread.ZERO2 else 0
             return None if sharded is None else sharded + round(kept * (1.0 - 1.0 / count))
         states = _state_bytes(profile)
-        beside = max(0, need.likely_bytes - states)
+        beside = max(0, needed - states)
         if spread is Spread.TENSOR:
             return round(states / self.degree + beside * (_WHOLE_ACTIVATIONS + (1 - _WHOLE_ACTIVATIONS) / self.degree))
         if spread is Spread.PIPELINE:
@@ -325,8 +324,8 @@ class _Shape:
         if spread is Spread.TABLES:
             tables = int(profile.gradient_bytes[profile.gradient_of_table].sum())
             held = round(tables * states / max(1, int(profile.gradient_bytes.sum())))
-            return need.likely_bytes - round(held * (1.0 - 1.0 / count)) + sent - tables
-        return need.likely_bytes + sent  # DDP's buckets beside the gradients
+            return needed - round(held * (1.0 - 1.0 / count)) + sent - tables
+        return needed + sent  # DDP's buckets beside the gradients
 
 
 _SHARING: Final = (Spread.TENSOR, Spread.PIPELINE)

@@ -22,6 +22,7 @@ from surfer_lab.engine.estimate import PredictionSet
 from surfer_lab.errors import PredictionError
 from surfer_lab.hardware.dtypes import BYTES_BY_DTYPE
 from surfer_lab.hardware.gpu import Gpu
+from surfer_lab.planner.memory_need import memory_needs
 from surfer_lab.planner.sharding import block_path
 from surfer_lab.trace.model import Trace, TraceOrigin
 from surfer_lab.trace.tables import Phase, TensorRole
@@ -100,6 +101,12 @@ class StepProfile:
             gradient_of_table=self.gradient_of_table,
             table_output_bytes=self.table_output_bytes,
         )
+
+    @cached_property
+    def needed_bytes(self) -> int | None:
+        """Memory of the step on this GPU alone, most likely; None where the step says nothing of it."""
+        need = memory_needs(self.trace, [self.gpu])[0]
+        return None if need is None else need.likely_bytes
 
     @cached_property
     def blocks(self) -> tuple[BlockTimes, ...]:

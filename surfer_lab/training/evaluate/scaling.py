@@ -31,7 +31,7 @@ Progress = Callable[[str, int, int], None]
 METHOD: Final = "captured from shapes, simulated"
 CONSTANT: Final = "best single efficiency"
 TIME_TO_TRAIN: Final = "MLPerf training v0.5"  # rows that hold convergence too
-SPREADS: Final = tuple(round(0.005 * step, 3) for step in range(31))  # tried: 0 to 15 %
+SPREADS: Final = tuple(round(0.01 * step, 2) for step in range(16))  # tried: 0 to 15 %
 _NAMED: Final = {True: UNEVEN_WORK_SPREAD, False: EVEN_WORK_SPREAD}
 
 
