@@ -25,6 +25,7 @@ _APPLICATION: Final = "surfer-lab"
 _MOST_VIEWS: Final = 10  # of a notebook
 _MOST_FILES: Final = 100  # in all
 _MOST_BYTES: Final = 1_000_000  # of one
+_LONGEST_ID: Final = 64
 _ENDING: Final = ".view.json"
 
 
@@ -66,8 +67,8 @@ def forget(name: str, notebook: str) -> None:
 
 
 def _is_name(name: str) -> bool:
-    """An id comes back from a browser: nothing but letters, digits and hyphens names a file."""
-    return name.replace("-", "").isalnum() and name.isascii()
+    """An id comes back from a browser: nothing but a few letters, digits and hyphens names a file."""
+    return len(name) <= _LONGEST_ID and name.isascii() and name.replace("-", "").isalnum()
 
 
 def _folder(notebook: str) -> Path:

@@ -63,6 +63,7 @@ class _Link:
         self.channel = channel
         self.notebook = os.environ.get("JPY_SESSION_NAME", "")
         self.jobs: dict[str, Job] = {}
+        self.has_greeted = False
 
 
 class KernelEnd:
@@ -78,7 +79,7 @@ class KernelEnd:
     def is_watched(self) -> bool:
         """Whether a front end has greeted and listens."""
         with self._lock:
-            return bool(self._links)
+            return any(link.has_greeted for link in self._links.values())
 
     @property
     def link_count(self) -> int:
@@ -151,6 +152,7 @@ class KernelEnd:
         else:
             if isinstance(request, AskHello):
                 link.notebook = request.notebook or link.notebook
+                link.has_greeted = True
             self._reply(link, self._answer(link, request, None))
 
     def _answer_later(self, link: _Link, request: Request) -> None:
