@@ -125,9 +125,9 @@ def test_names_in_figures_are_text():
     view = restored(
         msgspec.structs.replace(kept, rows=msgspec.structs.replace(kept.rows, gpu=[hostile, *kept.rows.gpu[1:]]))
     )
-    data = figure_data("cost_time", Choosing(view), 0)
-    assert hostile in data.sources["points"]["gpu"]
-    plot = filled_figure("cost_time", data, LIGHT)
+    data = figure_data("step_range", Choosing(view), 0)
+    assert hostile in data.sources["bars"]["gpu"]
+    plot = filled_figure("step_range", data, LIGHT)
     from bokeh.models import HoverTool
 
     for tool in plot.select({"type": HoverTool}):
