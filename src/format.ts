@@ -44,6 +44,11 @@ export class NumberFormat {
     return made.format(value);
   }
 
+  /** How many: whole numbers as they are, means of several steps with three digits. */
+  count(value: number): string {
+    return Number.isInteger(value) ? this.fixed(value, 0) : this.significant(value);
+  }
+
   /** A duration in the unit that suits it; minutes and hours as people say them. */
   duration(ms: number | null | undefined): string {
     if (ms === null || ms === undefined || !Number.isFinite(ms)) {

@@ -6,6 +6,7 @@
 /** The little of Bokeh that is used. */
 export interface IBokeh {
   readonly version: string;
+  set_log_level(level: string): void;
   readonly embed: {
     embed_item(item: IItem, target: HTMLElement): Promise<IViewManager>;
   };
@@ -47,6 +48,7 @@ export function loadBokeh(): Promise<{ readonly bokeh: IBokeh; readonly template
     import('../generated/figures.json')
   ]).then(([module, figures]) => {
     const bokeh = module.default as IBokeh;
+    bokeh.set_log_level('error'); // figures are made empty and filled: no news to a reader
     const host = globalThis as { Bokeh?: unknown };
     host.Bokeh ??= bokeh;
     return { bokeh, templates: templatesOf(figures.default) };

@@ -8,7 +8,7 @@ import {
   type IVirtualColumn
 } from '../../components/virtual_table';
 import { Figure, type IFigureData } from '../../figures/figure';
-import { UNKNOWN } from '../../format';
+import { timeUnit, UNKNOWN } from '../../format';
 import { fasterText } from '../../outcome';
 import type { Prediction } from '../../prediction';
 import type { Change } from '../../selection';
@@ -172,7 +172,7 @@ export class OperationsBody implements ISectionBody {
     const { reveal } = actions;
     const launches = Number.isNaN(line.launches)
       ? ''
-      : trans.__('%1 times', format.significant(line.launches));
+      : trans._n('%2 launch', '%2 launches', line.launches, format.count(line.launches));
     const range =
       Number.isNaN(line.lowMs) || Number.isNaN(line.highMs)
         ? ''
@@ -209,6 +209,7 @@ export class OperationsBody implements ISectionBody {
     const { trans, format, selection } = this._context;
     const lines = ownLines(prediction, selection.gpu, 'operation').slice(0, MOST_BARS);
     const gpu = prediction.gpus[selection.gpu]?.name ?? '';
+    const unit = timeUnit(Math.max(...lines.flatMap(line => [line.onMs, line.hereMs ?? 0])));
     // a factor must be one of a kind
     const names = lines.map((line, index) => `${index + 1}. ${line.name}`);
     return {
@@ -220,8 +221,8 @@ export class OperationsBody implements ISectionBody {
       sources: {
         bars: {
           name: names,
-          here: lines.map(line => line.hereMs ?? NaN),
-          there: lines.map(line => line.onMs),
+          here: lines.map(line => (line.hereMs ?? NaN) / unit.ms),
+          there: lines.map(line => line.onMs / unit.ms),
           text: lines.map(line =>
             [
               line.name,
@@ -235,7 +236,7 @@ export class OperationsBody implements ISectionBody {
       },
       factors: [...names].reverse(),
       height: AXES_PX + LINE_PX * names.length,
-      xLabel: trans.__('ms'),
+      xLabel: unit.name,
       columns: [trans.__('Operation'), trans.__('Here'), gpu],
       rows: () =>
         lines.map(line => [line.name, format.duration(line.hereMs), format.duration(line.onMs)])

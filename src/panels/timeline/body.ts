@@ -4,6 +4,7 @@
 import { button } from '../../components/controls';
 import { element } from '../../components/element';
 import { Figure, type IFigureData } from '../../figures/figure';
+import { timeUnit } from '../../format';
 import type { TimelineView } from '../../generated/protocol';
 import type { Change } from '../../selection';
 import type { ISectionBody, ISectionContext } from '../section';
@@ -133,6 +134,7 @@ export class TimelineBody implements ISectionBody {
   private _data(view: TimelineView): IFigureData {
     const { trans, format } = this._context;
     const spans = spansIn(view, this._window);
+    const unit = timeUnit(view.step_ms);
     const lanes = view.lanes.map(lane => lane.label);
     return {
       description: trans.__(
@@ -143,8 +145,8 @@ export class TimelineBody implements ISectionBody {
       ),
       sources: {
         spans: {
-          left: spans.map(span => span.leftMs),
-          right: spans.map(span => span.rightMs),
+          left: spans.map(span => span.leftMs / unit.ms),
+          right: spans.map(span => span.rightMs / unit.ms),
           lane: spans.map(span => span.lane),
           label: spans.map(span => span.name),
           text: spans.map(span =>
@@ -161,7 +163,7 @@ export class TimelineBody implements ISectionBody {
       },
       factors: [...lanes].reverse(),
       height: AXES_PX + LANE_PX * lanes.length,
-      xLabel: trans.__('ms from the start of the step'),
+      xLabel: trans.__('%1 from the start of the step', unit.name),
       columns: [
         trans.__('Lane'),
         trans.__('From'),
