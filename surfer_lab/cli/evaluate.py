@@ -59,6 +59,12 @@ KINDS: Final[dict[str, Kind]] = {
     "scaling": Kind(
         module="scaling", function="evaluate_scaling", takes=("data", "sample", "progress"), needs_data=True
     ),
+    "convergence": Kind(
+        module="convergence",
+        function="evaluate_convergence",
+        takes=("quick", "figures", "address", "progress"),
+        needs_data=False,
+    ),
     "gloo": Kind(module="gloo", function="evaluate_gloo", takes=("progress",), needs_data=False),
     "timm": Kind(
         module="timm",
@@ -92,6 +98,15 @@ def evaluate(
     ] = None,
     cache: Annotated[Path | None, typer.Option("--cache", metavar="DIR", help="Where captures are kept.")] = None,
     workers: Annotated[int, typer.Option("--workers", metavar="N", min=0, help="Processes that capture models.")] = 1,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="convergence: fewer runs, minutes instead of an hour; always of all.")
+    ] = False,
+    figures: Annotated[
+        Path | None, typer.Option("--figures", metavar="DIR", help="convergence: where its figures are written.")
+    ] = None,
+    address: Annotated[
+        str | None, typer.Option("--address", metavar="HOST:PORT", help="convergence: a Ray cluster; else here.")
+    ] = None,
     json: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Every case, and the tables.")] = None,
 ) -> None:
     """Hold predictions against measured data.
@@ -107,7 +122,8 @@ def evaluate(
     if folder is not None and not folder.is_dir():
         raise OptionError(f"{folder} is no folder", remedy="--data DIR, the folder that holds traces/, timm/, ...")
     words: dict[str, Any] = {
-        "data": folder, "protocol": protocol, "sample": sample, "cache": cache, "workers": workers
+        "data": folder, "protocol": protocol, "sample": sample, "cache": cache, "workers": workers,
+        "quick": quick or kind == "all", "figures": figures, "address": address,
     }  # fmt: skip
     if kind == "all":
         done = [_evaluated_or_why_not(name, words) for name in names]

@@ -39,7 +39,7 @@ def connect(address: str | None, *, workers: int) -> bool:
         return False
     for attempt in range(_ATTEMPTS):
         try:
-            ray.init(num_cpus=max(workers + 1, os.cpu_count() or 1), include_dashboard=False, **words)
+            ray.init(address="local", num_cpus=max(workers + 1, os.cpu_count() or 1), include_dashboard=False, **words)
         except Exception as error:  # Ray raises a bare Exception where its processes are slow to start
             ray.shutdown()
             if "during startup" not in str(error) or attempt == _ATTEMPTS - 1:

@@ -1,4 +1,4 @@
-"""The notebook's words: `%load_ext surfer_lab`, `%%predict`, `%surfer`. Parse, call, display."""
+"""The notebook's words: `%load_ext surfer_lab`, `%%predict`, `%%tune`, `%surfer`. Parse, call, display."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ if TYPE_CHECKING:
 
 __all__ = ["load_ipython_extension", "unload_ipython_extension"]
 
-_WORDS = (("cell", "predict"), ("line", "surfer"))
+_WORDS = (("cell", "predict"), ("cell", "tune"), ("line", "surfer"))
 
 
 def load_ipython_extension(shell: InteractiveShell) -> None:
-    """Register `%%predict` and `%surfer`; loads no torch before they are used."""
+    """Register `%%predict`, `%%tune` and `%surfer`; loads no torch before they are used."""
     from surfer_lab.magic.words import SurferMagics
 
     shell.register_magics(SurferMagics)

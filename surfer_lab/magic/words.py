@@ -26,6 +26,8 @@ def _help() -> str:
     return f"""%%predict [options]     at the top of the cell that runs the training loop; a few steps are enough
 {flags}
 
+%%tune FACTORY --target LOSS [options]     tune and run a training over several workers; %%tune --help: the options
+
 %surfer last [NAME]     the newest prediction, or the one of that name: p = %surfer last
 %surfer list            the predictions of this notebook
 %surfer gpus [NAME]     the known GPUs, or all that is known of one
@@ -35,7 +37,7 @@ def _help() -> str:
 
 @magics_class
 class SurferMagics(Magics):
-    """`%%predict` and `%surfer`."""
+    """`%%predict`, `%%tune` and `%surfer`."""
 
     shell: InteractiveShell
 
@@ -53,6 +55,23 @@ class SurferMagics(Magics):
         except SurferError as error:
             raise UsageError(str(error)) from None
         predict_cell(self.shell, cell, options)
+
+    @no_var_expand
+    @cell_magic
+    def tune(self, line: str, cell: str) -> None:
+        """Run the cell, then tune the training that its function makes over several workers, shown live."""
+        from surfer_lab.planner.convergence.tune_options import TUNE_USAGE, parse_tune_line
+
+        if line.strip() in _HELP_WORDS:
+            _say(f"%%tune {TUNE_USAGE}")
+            return
+        from surfer_lab.magic.tune_cell import tune_cell
+
+        try:
+            name, options = parse_tune_line(line)
+            tune_cell(self.shell, cell, name, options)
+        except SurferError as error:
+            raise UsageError(str(error)) from None
 
     @no_var_expand
     @line_magic

@@ -27,9 +27,11 @@ def candidates(proposed: Setting, *, last_rate: float) -> list[Setting]:
     """Settings with the proposal's groups, the proposal first, then by their distance from it."""
     step = proposed.learning_rate / (1.0 - proposed.momentum)
     momenta = (*GRID_MOMENTA, *(NEGATIVE_MOMENTA if proposed.groups > 1 else ()))
-    rates = [(momentum, rate) for momentum in GRID_MOMENTA for rate in (last_rate, last_rate / 10.0)]
+    rates = [
+        (proposed.momentum, scale * proposed.learning_rate) for scale in (3.0, 1.0 / 3.0)
+    ]  # of two as near: larger
+    rates += [(momentum, rate) for momentum in GRID_MOMENTA for rate in (last_rate, last_rate / 10.0)]
     rates += [(momentum, scale * step * (1.0 - momentum)) for momentum in momenta for scale in (1.0, 1.0 / 3.0)]
-    rates += [(proposed.momentum, scale * proposed.learning_rate) for scale in (1.0 / 3.0, 3.0)]
     found = [proposed]
     for momentum, rate in sorted(rates, key=lambda one: _apart(proposed, *one)):
         if all(_apart(other, momentum, rate) >= _SAME for other in found):

@@ -101,12 +101,12 @@ def cluster_times(records: Sequence[PhaseRecord], workers: int) -> ClusterTimes:
 
 
 def _mean_of(records: Sequence[PhaseRecord], column: str) -> float:
-    """Over updates whose groups were back at least once; the median over phases, as one may have been disturbed."""
+    """Over updates whose groups were back at least once: medians, as a busy machine disturbs some."""
     found = []
     for record in records:
         values = record.column(column)[record.request.setting.groups :]
         if len(values):
-            found.append(float(values.mean()))
+            found.append(float(np.median(values)))
     return float(np.median(found)) if found else 0.0
 
 

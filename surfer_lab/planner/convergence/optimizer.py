@@ -109,13 +109,14 @@ class TunedRun:
 
 @dataclass(eq=False)
 class Optimizer:
-    """One run. `logged` and `told` are called with every decision and with a running phase's status."""
+    """One run. `logged` is called with every decision, `told` with a running phase's status, `changed` after each."""
 
     runner: PhaseRunner
     goal: Goal
     options: SearchOptions = field(default_factory=SearchOptions)
     logged: Callable[[Decision], None] | None = None
     told: Callable[[str, Setting, PhaseStatus], None] | None = None
+    changed: Callable[[TunedRun], None] | None = None
 
     def __post_init__(self) -> None:
         self._decisions: list[Decision] = []
@@ -154,6 +155,9 @@ class Optimizer:
             self._log(DecisionKind.ENDED, f"loss {self.goal.target_loss:g} reached, {self._overhead()} of it searching")
         elif not is_interrupted:
             self._log(DecisionKind.ENDED, f"{self.goal.max_seconds:.0f} s are over without the target loss")
+        return self._so_far(is_interrupted=is_interrupted)
+
+    def _so_far(self, *, is_interrupted: bool = False) -> TunedRun:
         return TunedRun(
             setting=self._best,
             state=self._state,
@@ -416,6 +420,8 @@ class Optimizer:
         self._is_reached = self._is_reached or (record.is_reached and role != PhaseRole.PROBE)
         if record.is_reached and role != PhaseRole.PROBE:
             self._state, self._best = record.state, setting
+        if self.changed is not None:
+            self.changed(self._so_far())
         return record
 
     def _trial(

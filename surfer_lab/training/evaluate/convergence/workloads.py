@@ -51,7 +51,7 @@ class Workload:
     target_loss: float = 0.25
     window: int = 30
     variation: float = 0.0
-    max_seconds: float = 75.0
+    max_seconds: float = 60.0
 
     @property
     def conditions(self) -> tuple[Conditions, ...]:
@@ -91,7 +91,7 @@ WORKLOADS: Final[dict[str, Workload]] = {
     one.name: one
     for one in (
         Workload(
-            name="compute bound", s_per_sample=0.066, hop_s=0.0005, reduce_s=0.001, exchange_s=0.002,
+            name="compute bound", s_per_sample=0.050, hop_s=0.0005, reduce_s=0.001, exchange_s=0.002,
             problem=_quadratic, base=_QUADRATIC_BASE, easier_loss=0.1,
             target_loss=3e-4, window=8,
         ),
