@@ -1,0 +1,60 @@
+"""What is shown of a planned and of a tuned run: rows, curves, sentences, sizes."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from surfer_lab.planner.convergence.optimizer import Goal, Optimizer
+from surfer_lab.view.training_view import TrainingView, planned_view, tuned_view
+from tests.planner.convergence.simulated import SimulatedCluster
+from tests.planner.convergence.test_time_to_loss import cluster, plan
+
+
+@pytest.fixture(scope="module")
+def run():
+    simulated = SimulatedCluster(
+        s_per_sample=(0.01, 0.01, 0.03, 0.03), reduce_s=0.4, exchange_s=0.02, is_exponential=True
+    )  # fmt: skip
+    return Optimizer(simulated, Goal(batch_size=16, target_loss=1e-3, window=8)).run()
+
+
+@pytest.fixture(scope="module")
+def view(run):
+    return tuned_view(run, title="Tuned: <b>mine</b>", target_loss=1e-3)
+
+
+def test_every_number_of_groups_has_a_row_and_the_best_says_so():
+    shown = planned_view(plan(cluster(reduce_s=0.2), iterations_at_one=500.0, usd_per_hour=36.0), title="Plan")
+    assert [row[0].split()[0] for row in shown.plan.rows] == ["1", "2", "4", "8"]
+    assert sum("(best)" in row[0] for row in shown.plan.rows) == 1
+    assert all(len(row) == len(shown.plan.columns) for row in shown.plan.rows)
+    assert "times sooner than synchronous" in shown.recommendation
+    assert "$" in shown.recommendation
+
+
+def test_without_iterations_time_and_money_are_blank_not_guessed():
+    shown = planned_view(plan(), title="Plan")
+    assert {(row[4], row[5]) for row in shown.plan.rows} == {("–", "–")}
+
+
+def test_a_tuned_run_says_what_was_chosen_and_what_it_cost(run, view):
+    assert run.is_reached
+    assert f"learning rate {run.setting.learning_rate:.3g}" in view.recommendation
+    assert "loss 0.001 reached" in view.recommendation
+    assert len(view.decisions) == len(run.decisions)
+    assert len(view.workers.rows) == 4
+    assert sum(view.staleness) > 0
+
+
+def test_curves_lie_one_after_the_other_and_end_at_the_target(run, view):
+    starts = [curve.seconds[0] for curve in view.curves]
+    assert starts == sorted(starts)
+    assert all(len(curve.seconds) == len(curve.loss) <= 160 for curve in view.curves)
+    assert view.curves[-1].loss[-1] < 2e-3
+
+
+def test_it_survives_json_and_stays_small(view):
+    encoded = msgspec.json.encode(view)
+    assert msgspec.json.decode(encoded, type=TrainingView) == view
+    assert len(encoded) < 250_000
