@@ -5,6 +5,7 @@ The one place where trace, catalogue, prices, engine, planner and view are put t
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -424,7 +425,8 @@ class Prediction:
         return text_of(self.view)
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, Any]:
-        return mime_bundle(self.view)
+        # a terminal shows the text alone: it need not wait for the grid
+        return mime_bundle(self.view_with_grid if "ipykernel" in sys.modules else self.view)
 
 
 def check_names(options: PredictOptions) -> None:

@@ -111,6 +111,8 @@ def view_of(
     ordered = [outcomes[index] for index in order]
     chosen = list(ordered) if shows_all else shortlist(ordered)
     focused = name_text(focus if focus is not None else focus_of(ordered).gpu.name) if ordered else ""
+    if focused not in {outcome.gpu.name for outcome in chosen}:  # where the step fits nowhere, it is on no short list
+        chosen = [outcome for outcome in ordered if outcome in chosen or outcome.gpu.name == focused]
     focus_index = next((index for index, outcome in enumerate(outcomes) if outcome.gpu.name == focused), 0)
     diagnosis = _diagnosis(prediction, outcomes, focus_index)
     coverage = coverage_of(prediction, focus_index)

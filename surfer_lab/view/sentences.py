@@ -112,18 +112,29 @@ def sentences(
     """All sentences in the order in which they are read. `on` names the GPU that the diagnosis is about."""
     batch_size = next((outcome.scenario.batch_size for outcome in outcomes), None)
     found = [
-        _step(prediction, title(prediction.trace, batch_size), diagnosis),
+        _step(prediction, title(prediction.trace, batch_size), diagnosis, outcomes),
+        _cell(prediction, outcomes),
         _bound(prediction, diagnosis, on),
         _fastest(prediction, outcomes, is_inflated=diagnosis.host_is_inflated),
         _cheapest(outcomes),
         _memory(outcomes, is_compiled=is_compiled(prediction.trace)) or _memory_above_start(prediction.trace),
         advice_sentence(diagnosis),
-        _cell(prediction, outcomes),
     ]
     return [sentence for sentence in found if sentence is not None]
 
 
-def _step(prediction: PredictionSet, subject: str, diagnosis: Diagnosis) -> Sentence:
+def _answer(outcomes: Sequence[Outcome]) -> str:
+    """What a step that nobody measured takes: on the fastest GPU, where one stands out."""
+    tied = equally_fast(outcomes)
+    if not tied or many_are_equal(outcomes):
+        return "times on GPUs are predicted from its operations"
+    there = f"{_time_there(tied[0])} on {tied[0].gpu.name}"
+    if len(outcomes) == 1:
+        return f"predicted from its operations, {there}"
+    return f"predicted from its operations, {there}, the fastest of {len(outcomes)} GPUs"
+
+
+def _step(prediction: PredictionSet, subject: str, diagnosis: Diagnosis, outcomes: Sequence[Outcome]) -> Sentence:
     trace = prediction.trace
     if prediction.measured is None:
         here = duration_text(plain_step_ns(trace))
@@ -133,7 +144,7 @@ def _step(prediction: PredictionSet, subject: str, diagnosis: Diagnosis) -> Sent
             if trace.origin is TraceOrigin.SYMBOLIC
             else "recorded without a GPU"
         )
-        text = f"{subject}, {how}: {took}times on GPUs are predicted from its operations."
+        text = f"{subject}, {how}: {took}{_answer(outcomes)}."
         return Sentence(role=Role.STEP, label="Here", text=text)
     parts = diagnosis.parts
     device = device_name(prediction)

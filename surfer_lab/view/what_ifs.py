@@ -181,7 +181,7 @@ def batch_sentence(curve: BatchCurve) -> Sentence:
     name, largest = curve.gpu.name, curve.largest_fitting
     capacity = bytes_quantity(curve.gpu.memory_bytes).text
     text = f"up to {largest:,} fit on {name} ({capacity})" if largest else f"not one sample fits on {name} ({capacity})"
-    if largest and curve.knee is not None:
+    if curve.knee is not None and curve.knee < largest:
         at_knee = next(point for point in curve.points if point.batch_size == curve.knee)
         best = max(curve.points, key=lambda point: point.samples_per_s)
         text += (
