@@ -2,7 +2,7 @@
 // each part when it is first asked for. Nothing is computed here that a kernel has not computed.
 
 import { namedTimeUnit, type ITimeUnit } from './format';
-import type { GridView, Packed, StoredView, TimelineView } from './generated/protocol';
+import type { GridView, Packed, StoredView } from './generated/protocol';
 import { unpack } from './packed';
 
 /** A number with its range. */
@@ -71,12 +71,13 @@ export interface ISetting {
 
 /** A prediction, read. */
 export class Prediction {
-  constructor(readonly stored: StoredView) {
+  constructor(
+    readonly stored: StoredView,
+    grid: Grid | null = null
+  ) {
     this.unit = namedTimeUnit(stored.time_unit);
     this.gpus = gpusOf(stored);
-    if (stored.grid) {
-      this._grid = new Grid(stored.grid);
-    }
+    this._grid = grid ?? (stored.grid ? new Grid(stored.grid) : null);
   }
 
   readonly unit: ITimeUnit;
@@ -109,8 +110,11 @@ export class Prediction {
     return new Prediction({ ...this.stored, grid });
   }
 
-  withTimeline(timeline: TimelineView): Prediction {
-    return new Prediction({ ...this.stored, timeline });
+  /** The same prediction with more batch sizes, of all its GPUs. */
+  withBatches(slice: GridView): Prediction {
+    return this._grid
+      ? new Prediction(this.stored, this._grid.withBatches(slice, this.gpus.length))
+      : this;
   }
 
   /** The place of a GPU by name; -1 where the prediction has none of it. */
@@ -152,19 +156,16 @@ export class Prediction {
     });
   }
 
-  private readonly _grid: Grid | null = null;
+  private readonly _grid: Grid | null;
   private _packed: Record<'ms' | 'low' | 'high' | 'kind', Float64Array> | null = null;
 }
 
 /** Outcomes by GPU and setting. */
 export class Grid {
-  constructor(readonly view: GridView) {
-    this._step = unpack(view.step_ms);
-    this._low = unpack(view.low_ratio);
-    this._high = unpack(view.high_ratio);
-    this._memory = view.memory_gb ? unpack(view.memory_gb) : null;
-    this._memoryHigh = view.memory_high_gb ? unpack(view.memory_high_gb) : null;
-    this._fit = view.fit ? unpack(view.fit) : null;
+  constructor(
+    readonly view: GridView,
+    private readonly _columns: IGridColumns = columnsOf(view)
+  ) {
     this._largest = view.largest_batch ? unpack(view.largest_batch) : null;
     this._reason = view.reason ? unpack(view.reason) : null;
     const [batch = -1, precision = -1, compile = -1, count = -1] = view.own;
@@ -199,13 +200,13 @@ export class Grid {
         setting.compile) *
         counts.length +
       setting.count;
-    const value = this._step[place];
+    const value = this._columns.step[place];
     return value === undefined || Number.isNaN(value)
       ? null
       : {
           value,
-          low: value * known(this._low[place], 1),
-          high: value * known(this._high[place], 1)
+          low: value * known(this._columns.low[place], 1),
+          high: value * known(this._columns.high[place], 1)
         };
   }
 
@@ -215,21 +216,64 @@ export class Grid {
     setting: ISetting
   ): { readonly likely: number; readonly high: number } | null {
     const place = this._memoryPlace(gpu, setting);
-    const likely = this._memory?.[place];
+    const likely = this._columns.memory?.[place];
     return likely === undefined || Number.isNaN(likely)
       ? null
-      : { likely, high: known(this._memoryHigh?.[place], likely) };
+      : { likely, high: known(this._columns.memoryHigh?.[place], likely) };
   }
 
   /** Whether it fits there, in a word; "" where nothing is said. */
   verdict(gpu: number, setting: ISetting): string {
-    const code = this._fit?.[this._memoryPlace(gpu, setting)];
+    const code = this._columns.fit?.[this._memoryPlace(gpu, setting)];
     return code === undefined ? '' : (this.view.fits?.[code] ?? '');
   }
 
   /** The largest batch that fits; 0 where not one sample does, null where not known. */
   largestBatch(gpu: number, precision: number): number | null {
     return orNull(this._largest?.[gpu * this.view.precisions.length + precision]);
+  }
+
+  /** With the batch sizes of a slice of the same GPUs and other axes, in order; what is here already stays. */
+  withBatches(slice: GridView, gpuCount: number): Grid {
+    const own = this.view.batch_sizes;
+    const sizes = [...new Set([...own, ...slice.batch_sizes])].sort((a, b) => a - b);
+    const isAlike = (['precisions', 'compiles', 'counts', 'fits'] as const).every(
+      axis => String(slice[axis] ?? []) === String(this.view[axis] ?? [])
+    );
+    if (!isAlike || sizes.length === own.length) {
+      return this;
+    }
+    const others = columnsOf(slice);
+    // GPU and batch come first on the axes: all that lies below them moves together
+    const merged = (mine: Float64Array | null, theirs: Float64Array | null): Float64Array | null =>
+      mine &&
+      theirs &&
+      Float64Array.from(
+        Array.from({ length: gpuCount }).flatMap((_, gpu) =>
+          sizes.flatMap(size => {
+            const isOwn = own.includes(size);
+            const [from, batches] = isOwn ? [mine, own] : [theirs, slice.batch_sizes];
+            const width = from.length / (gpuCount * batches.length);
+            const start = (gpu * batches.length + batches.indexOf(size)) * width;
+            return [...from.slice(start, start + width)];
+          })
+        )
+      );
+    const [batch = -1, ...rest] = this.view.own;
+    const view = {
+      ...this.view,
+      batch_sizes: sizes,
+      own: [batch < 0 ? batch : sizes.indexOf(own[batch] ?? NaN), ...rest]
+    };
+    const none = new Float64Array();
+    return new Grid(view, {
+      step: merged(this._columns.step, others.step) ?? none,
+      low: merged(this._columns.low, others.low) ?? none,
+      high: merged(this._columns.high, others.high) ?? none,
+      memory: merged(this._columns.memory, others.memory),
+      memoryHigh: merged(this._columns.memoryHigh, others.memoryHigh),
+      fit: merged(this._columns.fit, others.fit)
+    });
   }
 
   /** Why there is no answer for a GPU in a precision; "" where there is one. */
@@ -243,14 +287,29 @@ export class Grid {
     return (gpu * batch_sizes.length + batch) * precisions.length + precision;
   }
 
-  private readonly _step: Float64Array;
-  private readonly _low: Float64Array;
-  private readonly _high: Float64Array;
-  private readonly _memory: Float64Array | null;
-  private readonly _memoryHigh: Float64Array | null;
-  private readonly _fit: Float64Array | null;
   private readonly _largest: Float64Array | null;
   private readonly _reason: Float64Array | null;
+}
+
+// The numbers of a grid by (gpu, batch, ...): steps with precision, compile mode and count below, memory with precision.
+interface IGridColumns {
+  readonly step: Float64Array;
+  readonly low: Float64Array;
+  readonly high: Float64Array;
+  readonly memory: Float64Array | null;
+  readonly memoryHigh: Float64Array | null;
+  readonly fit: Float64Array | null;
+}
+
+function columnsOf(view: GridView): IGridColumns {
+  return {
+    step: unpack(view.step_ms),
+    low: unpack(view.low_ratio),
+    high: unpack(view.high_ratio),
+    memory: view.memory_gb ? unpack(view.memory_gb) : null,
+    memoryHigh: view.memory_high_gb ? unpack(view.memory_high_gb) : null,
+    fit: view.fit ? unpack(view.fit) : null
+  };
 }
 
 function gpusOf(stored: StoredView): IGpu[] {

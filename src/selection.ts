@@ -74,9 +74,11 @@ export class Selection implements IDisposable {
     }
     const isSame = prediction !== null && prediction.id === this._prediction?.id;
     const named = this._prediction?.gpus[this._gpu]?.name;
+    const before = this._prediction;
     this._prediction = prediction;
     if (isSame && named !== undefined) {
       this._gpu = Math.max(0, prediction.placeOf(named));
+      this._setting = this._setting && sameSetting(this._setting, before, prediction);
     } else {
       this._gpu = prediction?.focus ?? 0;
       this._setting = null;
@@ -139,4 +141,15 @@ export class Selection implements IDisposable {
   private _setting: ISetting | null = null;
   private _outcomes: IOutcome[] | null = null;
   private _isDisposed = false;
+}
+
+// More batch sizes may have come between those that there were.
+function sameSetting(
+  setting: ISetting,
+  before: Prediction | null,
+  now: Prediction
+): ISetting | null {
+  const size = before?.grid?.view.batch_sizes[setting.batch] ?? NaN;
+  const batch = now.grid?.view.batch_sizes.indexOf(size) ?? -1;
+  return batch < 0 ? null : { ...setting, batch };
 }

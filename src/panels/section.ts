@@ -12,6 +12,8 @@ import type { IPending } from '../session';
 export interface IActions {
   /** Go to the cell and line that ran an operation: "In[3]:7". */
   readonly reveal?: ((source: string) => void) | undefined;
+  /** Have one more batch size worked out; absent where no kernel holds the prediction. */
+  readonly addBatch?: ((size: number) => Promise<void>) | undefined;
   /** Ask the kernel that holds the prediction looked at; null where none does. */
   readonly ask: (
     question:

@@ -86,6 +86,16 @@ export class Entries {
     return true;
   }
 
+  /** More batch sizes of a prediction whose grid is here. */
+  addBatches(id: string, slice: GridView): boolean {
+    const known = this.get(id);
+    if (!known?.prediction?.grid) {
+      return false;
+    }
+    this._put({ ...known, prediction: known.prediction.withBatches(slice) });
+    return true;
+  }
+
   remove(id: string): boolean {
     const before = this._list.length;
     this._list = this._list.filter(one => one.id !== id);

@@ -13,6 +13,7 @@ import { readPrediction } from '../panels/output/model';
 import { KernelLink, loadPackageIn, RequestFailed, type Announcement } from '../session';
 import { PREDICTION_MIME_TYPE, type IFailure } from '../tokens';
 import { OWN_VERSION } from '../version';
+import { addBatch } from './batches';
 import { Entries, type IEntry } from './entries';
 import type { ISource, IWork } from './source';
 
@@ -79,6 +80,12 @@ export class NotebookSource implements ISource {
   /** Connections to outputs; a test counts them. */
   get connectionCount(): number {
     return this._watched.size;
+  }
+
+  addBatch(id: string, size: number): Promise<void> {
+    return addBatch(this.link, this._entries, id, size).then(() => {
+      this._changed.emit();
+    });
   }
 
   fetch(id: string): void {

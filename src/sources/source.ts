@@ -33,6 +33,8 @@ export interface ISource extends IDisposable {
   readonly work: IWork | null;
   /** Outputs that cannot be drawn, a sentence each. */
   readonly unreadable: readonly string[];
+  /** Ask the kernel for one more batch size of a prediction; rejects with a RequestFailed. */
+  addBatch(id: string, size: number): Promise<void>;
   /** Ask the kernel for a view that only it has. */
   fetch(id: string): void;
   /** Go to the cell and line, where the source has cells. */

@@ -8,6 +8,7 @@ import { Signal, type ISignal } from '@lumino/signaling';
 
 import { KernelLink, loadPackageIn, RequestFailed, type IPending } from '../session';
 import type { IFailure } from '../tokens';
+import { addBatch } from './batches';
 import { Entries, type IEntry } from './entries';
 import type { ISource, IWork } from './source';
 
@@ -67,6 +68,12 @@ export class TraceFileSource implements ISource {
 
   get isDisposed(): boolean {
     return this._isDisposed;
+  }
+
+  addBatch(id: string, size: number): Promise<void> {
+    return addBatch(this.link, this._entries, id, size).then(() => {
+      this._changed.emit();
+    });
   }
 
   fetch(): void {

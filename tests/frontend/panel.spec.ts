@@ -42,6 +42,10 @@ class FakeSource implements ISource {
     return this.held.newest;
   }
 
+  addBatch(): Promise<void> {
+    return Promise.resolve();
+  }
+
   fetch(id: string): void {
     this.fetched.push(id);
   }

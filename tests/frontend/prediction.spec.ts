@@ -5,7 +5,7 @@ import { unpack } from '../../src/packed';
 import { Prediction } from '../../src/prediction';
 import { Preferences } from '../../src/preferences';
 import { Selection } from '../../src/selection';
-import { DEMOS, floats, format, small, trans, view } from './demo';
+import { DEMOS, floats, format, GRID, small, trans, view } from './demo';
 
 const preferences = new Preferences();
 
@@ -110,6 +110,44 @@ describe('an outcome', () => {
 
   it('knows nothing of a GPU that is not there', () => {
     expect(outcomeOf(prediction, 7, null, preferences, trans)).toBeNull();
+  });
+});
+
+describe('one more batch size', () => {
+  const slice = {
+    ...GRID,
+    batch_sizes: [12],
+    step_ms: floats(15, 7, 30, NaN),
+    low_ratio: floats(1, 1, 1, 1),
+    high_ratio: floats(1, 1, 1, 1),
+    memory_gb: floats(6, 4, 6, NaN),
+    memory_high_gb: floats(7, 5, 7, NaN),
+    fit: small(0, 0, 0, 1)
+  };
+
+  it('stands in its place, and all others stay what they were', () => {
+    const grid = new Prediction(view()).withBatches(slice).grid;
+    expect(grid?.view.batch_sizes).toEqual([8, 12, 16]);
+    const steps = [0, 1].flatMap(gpu =>
+      [0, 1, 2].map(batch => grid?.step(gpu, { batch, precision: 0, compile: 0, count: 0 })?.value)
+    );
+    expect(steps).toEqual([10, 15, 20, 20, 30, 40]);
+    expect(grid?.memory(0, { batch: 1, precision: 1, compile: 0, count: 0 })?.likely).toBe(4);
+    expect(grid?.verdict(1, { batch: 2, precision: 0, compile: 0, count: 0 })).toBe('does not fit');
+  });
+
+  it('moves no slider that stands on another', () => {
+    const selection = new Selection(new Preferences(), trans);
+    const prediction = new Prediction(view());
+    selection.show(prediction);
+    selection.choose({ batch: 1 });
+    selection.show(prediction.withBatches(slice));
+    expect(selection.outcome?.batchSize).toBe(16);
+  });
+
+  it('is not taken from a slice with other axes', () => {
+    const other = { ...slice, precisions: ['fp32', 'amp'] };
+    expect(new Prediction(view()).withBatches(other).grid?.view.batch_sizes).toEqual([8, 16]);
   });
 });
 

@@ -181,7 +181,13 @@ export class PanelBody extends Widget {
 
   // the sections hold one context for their life: what it can do follows what is looked at
   private _withReveal(source: ISource | null, chosen: IEntry | null): ISectionContext {
-    const actions = this._context.actions as { reveal?: ((source: string) => void) | undefined };
+    const actions = this._context.actions as {
+      -readonly [Name in 'reveal' | 'addBatch']: ISectionContext['actions'][Name];
+    };
+    actions.addBatch =
+      source && chosen?.isLive && source.link?.state === 'connected'
+        ? size => source.addBatch(chosen.id, size)
+        : undefined;
     actions.reveal =
       source?.reveal && chosen
         ? line => {

@@ -16,6 +16,7 @@ import { UNKNOWN } from '../../format';
 import { fasterText, type IOutcome } from '../../outcome';
 import type { Prediction } from '../../prediction';
 import type { Change } from '../../selection';
+import { RequestFailed } from '../../session';
 import type { ISectionBody, ISectionContext } from '../section';
 import { settingText } from '../setting_words';
 import { batchCurve } from './curve';
@@ -33,6 +34,16 @@ export class WhatIfBody implements ISectionBody {
     this._batch = slider('WhatIf-batch', trans.__('Batch size'), batch => {
       selection.choose({ batch });
     });
+    this._other = element('input', 'WhatIf-other');
+    this._other.type = 'number';
+    this._other.min = '1';
+    this._other.placeholder = trans.__('other');
+    this._other.setAttribute('aria-label', trans.__('Another batch size'));
+    this._other.title = trans.__('Another batch size: Enter has the kernel work it out');
+    this._other.addEventListener('change', () => {
+      this._addBatch(this._other.valueAsNumber);
+    });
+    this._batch.node.append(this._other);
     this._precision = select('WhatIf-precision', trans.__('Precision'), value => {
       selection.choose({ precision: Number(value) });
     });
@@ -126,14 +137,12 @@ export class WhatIfBody implements ISectionBody {
     const { batch_sizes = [], precisions = [], compiles = [], counts = [] } = grid?.view ?? {};
     const at = selection.setting ?? grid?.start;
     this._batch.node.hidden = batch_sizes.length < 2;
+    this._other.hidden = this._context.actions.addBatch === undefined;
     this._precision.node.hidden = precisions.length < 2;
     this._compile.node.hidden = compiles.length !== 2;
     this._mode.node.hidden = compiles.length < 3;
     this._count.node.hidden = counts.length < 2; // until there is more than one GPU to choose
-    this._wait.hidden = grid !== null;
-    this._wait.textContent = trans.__(
-      'Other batch sizes, precisions and compiling are being worked out; they stand here in a moment.'
-    );
+    this._drawWait();
     if (!grid || !at) {
       return;
     }
@@ -165,6 +174,51 @@ export class WhatIfBody implements ISectionBody {
     this._mode.set(options(grid.view.compile_labels), String(at.compile));
     this._compile.control.checked = at.compile === 1;
     this._count.set(options(counts.map(count => format.fixed(count, 0))), String(at.count));
+  }
+
+  private _addBatch(size: number): void {
+    const { trans, selection, actions } = this._context;
+    if (!Number.isInteger(size) || size < 1 || !actions.addBatch) {
+      return;
+    }
+    const choose = (): void => {
+      const place = selection.prediction?.grid?.view.batch_sizes.indexOf(size) ?? -1;
+      if (place >= 0) {
+        selection.choose({ batch: place });
+      }
+    };
+    if (selection.prediction?.grid?.view.batch_sizes.includes(size)) {
+      choose();
+      return;
+    }
+    this._told = trans.__('Batch size %1 is being worked out …', size);
+    this._drawWait();
+    actions
+      .addBatch(size)
+      .then(() => {
+        this._told = '';
+        choose();
+      })
+      .catch((error: unknown) => {
+        this._told =
+          error instanceof RequestFailed
+            ? [error.failure.what, error.failure.remedy].filter(Boolean).join(' ')
+            : String(error);
+      })
+      .finally(() => {
+        this._drawWait();
+      });
+  }
+
+  private _drawWait(): void {
+    const { trans, selection } = this._context;
+    const waits = selection.prediction?.grid === null;
+    this._wait.textContent = waits
+      ? trans.__(
+          'Other batch sizes, precisions and compiling are being worked out; they stand here in a moment.'
+        )
+      : this._told;
+    this._wait.hidden = this._wait.textContent === '';
   }
 
   private _drawOutcome(prediction: Prediction): void {
@@ -287,6 +341,7 @@ export class WhatIfBody implements ISectionBody {
 
   private readonly _gpu: ISelect;
   private readonly _batch: ISlider;
+  private readonly _other: HTMLInputElement;
   private readonly _precision: ISelect;
   private readonly _compile: ICheck;
   private readonly _mode: ISelect;
@@ -300,6 +355,7 @@ export class WhatIfBody implements ISectionBody {
   private readonly _baseBar: HTMLElement;
   private readonly _facts: HTMLElement;
   private readonly _curve: Figure | null;
+  private _told = '';
   private _isDisposed = false;
 }
 
