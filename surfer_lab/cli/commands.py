@@ -348,12 +348,27 @@ def calibrate(
         Path | None, typer.Option("--nccl-tests", metavar="FILE", help="Take a link from all_reduce_perf's output.")
     ] = None,
     name: Annotated[str | None, typer.Option("--name", metavar="NAME", help="Name of the link, for --link.")] = None,
+    from_steps: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--from-steps",
+            metavar="FILE[=MS]",
+            help="A trace recorded on the GPU, or a saved capture and what its step took there; may be repeated.",
+        ),
+    ] = None,
+    on: Annotated[str | None, typer.Option("--on", metavar="GPU", help="The GPU of --from-steps.")] = None,
 ) -> None:
     """Measure this machine's GPU.
 
     Its sustained rates, in under a minute; predictions for this GPU use them from then on. With --links, latency and
-    bandwidth of what connects its GPUs, for --link NAME.
+    bandwidth of what connects its GPUs, for --link NAME. With --from-steps, two constants of a GPU from a few measured
+    steps of any models: no GPU is needed here.
     """
+    if from_steps:
+        from surfer_lab.cli.measured import calibrate_from_steps
+
+        calibrate_from_steps(from_steps, on)
+        return
     if nccl is not None:
         from surfer_lab.cli.calibration_text import link_text
         from surfer_lab.hardware.configuration import read_text

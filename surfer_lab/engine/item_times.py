@@ -161,7 +161,7 @@ class _Scaler:
             level=self.options.range_level, without_die=self.options.without_die, moved=self._moved(work, classes),
             typical_rate=np.take_along_axis(self.rates.rate_is_typical, classes.astype(np.int64), axis=1),
             slot_powered=self.slot_powered[:, None], typical_bandwidth=self.rates.bandwidth_is_typical[:, None],
-            memory_share=memory_share,
+            memory_share=memory_share, verified_factor=self.options.verified_factor,
         )  # fmt: skip
 
     def uses_matrix_units(self, work: Work) -> B:

@@ -31,6 +31,7 @@ class EngineOptions:
     this die, for evaluations.
     `blended`: draw an origin's times to what is predicted without it (`engine.blending`); False is a baseline.
     `range_level`: the share of cases that ranges are to hold, 0.8 or 0.9.
+    `verified_factor`: what held the steps that this user verified, in place of the fitted factor of a step; at least 1.
     `precision` and `compile` are what-ifs (`engine.whatif`), applied in this order before anything is predicted.
     """
 
@@ -42,6 +43,7 @@ class EngineOptions:
     without_die: str = ""
     blended: bool = True
     range_level: float = LEVELS[0]
+    verified_factor: float | None = None
     precision: Precision = Precision.AS_RUN
     compile: CompileMode = CompileMode.OFF
 
@@ -51,6 +53,8 @@ class EngineOptions:
                 f"a host factor of {self.host_factor} is no speed",
                 remedy="a number above 0; 2 = launches twice as fast",
             )
+        if self.verified_factor is not None and not 1.0 <= self.verified_factor < float("inf"):
+            raise OptionError(f"a range of factor {self.verified_factor} is none", remedy="a number from 1 on, or None")
         if self.range_level not in LEVELS:
             raise OptionError(
                 f"ranges that hold {self.range_level} of all cases were not fitted",

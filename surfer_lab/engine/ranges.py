@@ -138,12 +138,12 @@ def is_slot_powered(gpu: Gpu) -> bool:
 
 def spreads(
     method: I8, kind: NDArray[np.int64], on_units: B, *, step_on_units: B, level: float, without_die: str, moved: B,
-    typical_rate: B, slot_powered: B, typical_bandwidth: B, memory_share: F64,
+    typical_rate: B, slot_powered: B, typical_bandwidth: B, memory_share: F64, verified_factor: float | None = None,
 ) -> Spreads:  # fmt: skip
     """How far the estimates may be off; `kind` (items,), the rest broadcast to (gpus, items).
 
     `on_units`: arithmetic on matrix units; `step_on_units`: some of the step's is; `moved`: on other units there than
-    at the origin.
+    at the origin. `verified_factor` takes the place of the fitted factor of a step and of what is known of a card.
     """
     items, steps = _tables(level, without_die)
     compute = 1.0 - memory_share
@@ -158,4 +158,6 @@ def spreads(
         np.sqrt(table[method, kind, units.astype(np.int64)] ** 2 + np.where(scaled, known, 0.0))
         for table, units in ((items, on_units), (steps, step_on_units))
     )
+    if verified_factor is not None:
+        step = np.where(np.isin(method, _FITTED), np.log(verified_factor), step)
     return Spreads(item=item, step=np.minimum(item, step))

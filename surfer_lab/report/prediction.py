@@ -20,11 +20,13 @@ from surfer_lab import __version__
 from surfer_lab.engine.estimate import PredictionSet
 from surfer_lab.engine.options import EngineOptions
 from surfer_lab.engine.predict import predict as predict_times
+from surfer_lab.engine.ranges import LEVELS
 from surfer_lab.engine.whatif import precision_blocker, with_precision
-from surfer_lab.errors import OptionError, PredictionError, TraceError, UnknownGpuError
+from surfer_lab.errors import GpuError, OptionError, PredictionError, TraceError, UnknownGpuError
 from surfer_lab.hardware.catalog import Catalog, load_catalog
 from surfer_lab.hardware.gpu import Gpu
 from surfer_lab.hardware.machines import Machine
+from surfer_lab.hardware.verifications import load_verifications, verified_factor
 from surfer_lab.planner.batch import BatchScaling
 from surfer_lab.planner.graph_memory import MemoryEstimate, memory_on, step_memory
 from surfer_lab.planner.grid import AMP, GridPrecision, StepGrid, batch_sizes_around, step_grid
@@ -212,7 +214,7 @@ class Prediction:
 
     @property
     def _engine(self) -> EngineOptions:
-        return EngineOptions(host_factor=self.options.host_factor)
+        return _engine_options(self.options)
 
     @cached_property
     def _memory_step(self) -> Trace:
@@ -429,6 +431,15 @@ class Prediction:
         return mime_bundle(self.view_with_grid if "ipykernel" in sys.modules else self.view)
 
 
+def _engine_options(options: PredictOptions) -> EngineOptions:
+    """The host asked for, and ranges as wide as this user's verified predictions say; a broken file is none."""
+    try:
+        factor = verified_factor(load_verifications(), LEVELS[0])
+    except GpuError:
+        factor = None
+    return EngineOptions(host_factor=options.host_factor, verified_factor=factor)
+
+
 def check_names(options: PredictOptions) -> None:
     """Refuse GPU names that are not known (UnknownGpuError) before anything long is begun."""
     catalog = load_catalog()
@@ -489,7 +500,7 @@ def predict_as_asked(
         )
     gpus, blocked = _without_blocked(chosen_gpus(catalog, options), options.precision)
     origin = named_origin(catalog, trace, options)
-    engine = EngineOptions(host_factor=options.host_factor)
+    engine = _engine_options(options)
     times = predict_times(
         trace, gpus, origin=origin, options=replace(engine, precision=options.precision, compile=options.compile)
     )

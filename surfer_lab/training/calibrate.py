@@ -30,7 +30,7 @@ from surfer_lab.units import BYTES_PER_GIB, BYTES_PER_MIB, NS_PER_MS, NS_PER_S
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["CalibrationRun", "calibrate"]
+__all__ = ["CalibrationRun", "calibrate", "gpu_name"]
 
 SECONDS_EACH: Final = 3.0  # a quantity: long enough for clocks to settle, six of them far below a minute
 WARM_UP_FRACTION: Final = 0.5  # of that time, left out of the median
@@ -226,6 +226,12 @@ class _GpuMachine:
         end.record()
         end.synchronize()
         return float(start.elapsed_time(end)) * NS_PER_MS
+
+
+def gpu_name() -> str:
+    """This machine's first GPU as the catalogue names it, or as it names itself; GpuError where there is none."""
+    machine = _gpu_machine()
+    return machine.gpu.name if machine.gpu is not None else machine.name
 
 
 def _gpu_machine() -> _GpuMachine:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surfer_lab.hardware.dtypes import RateClass
-from surfer_lab.hardware.gpu import Gpu
+from surfer_lab.hardware.gpu import Gpu, RateOrigin
 
 __all__ = ["LONG_RUN_OF_PEAK", "Machines", "machines_of"]
 
@@ -67,6 +67,8 @@ def machines_of(gpus: Sequence[Gpu], *, long_run: bool = True) -> Machines:
 
 def _rate(gpu: Gpu, long_run: bool) -> float:
     rate = gpu.sustained[RateClass.FP32].per_s
+    if gpu.sustained[RateClass.FP32].origin is RateOrigin.CALIBRATED:
+        return rate  # measured over seconds, or from steps
     if long_run and gpu.tdp_w is not None and gpu.tdp_w <= SLOT_POWER_W:
         return min(rate, LONG_RUN_OF_PEAK * gpu.peak_flop_per_s[RateClass.FP32])
     return rate

@@ -23,7 +23,8 @@ from surfer_lab.engine import EngineOptions, ScalingMethod, predict
 from surfer_lab.engine.estimate import PredictionSet
 from surfer_lab.engine.ranges import LEVELS
 from surfer_lab.hardware.catalog import Catalog, load_catalog
-from surfer_lab.hardware.gpu import Gpu
+from surfer_lab.hardware.dtypes import RateClass
+from surfer_lab.hardware.gpu import Gpu, Rate, RateOrigin
 from surfer_lab.trace.model import Trace
 from surfer_lab.training.evaluate.cases import Case, Cell, Evaluation, Table, range_table, stats_by
 from surfer_lab.training.evaluate.hybrid_baseline import HybridStep
@@ -31,6 +32,7 @@ from surfer_lab.training.evaluate.listed_ops import captured, recorded
 from surfer_lab.training.evaluate.model_ops import ModelCase, read_cases
 from surfer_lab.training.evaluate.protocol import Protocol, die_left_out, protocol_named, weights_for
 from surfer_lab.training.gpu_names import gpu_spelled
+from surfer_lab.training.step_constants import captured_step, fit_step_constants, with_constants
 from surfer_lab.units import NS_PER_MS
 
 __all__ = ["evaluate_e2e", "no_origin_cases", "pair_cases"]
@@ -38,6 +40,10 @@ __all__ = ["evaluate_e2e", "no_origin_cases", "pair_cases"]
 LEARNED: Final = "as shipped, no origin"
 ROOFLINE: Final = "roofline calibrated by family, no origin"
 BLENDED: Final = "as shipped, from an origin"
+CALIBRATED: Final = "as shipped, no origin, after three steps of other models"
+UNMEASURED: Final = "no origin, the GPU's rates not measured"
+UNMEASURED_CALIBRATED: Final = "no origin, rates not measured, after three steps of other models"
+STEPS: Final = 3
 SUMMED: Final = "as shipped, from an origin's summed operations"
 SUSTAINED_WAVES: Final = "wave scaling with sustained rates"
 LITERAL_WAVES: Final = "wave scaling, literal, many waves"
@@ -66,6 +72,7 @@ def evaluate_e2e(
     found = {spelled: gpu for spelled, gpu in gpu_of.items() if gpu is not None}
     with weights_for(data, split, cards, progress):
         alone = list(no_origin_cases(cases, found, split, progress))
+        alone += calibrated_cases(cases, found, split, progress)
         pairs = list(pair_cases(cases, found, split, progress))
     if split is Protocol.LOGO:
         pairs += _hybrid_cases(data, cases, found, cards, progress)
@@ -102,11 +109,64 @@ def no_origin_cases(
     for number, case in enumerate(cases):
         gpu = gpu_of[case.gpu]
         held_out = replace(_TF32_OFF, without_die=die_left_out(gpu, protocol))
-        trace = captured([(op.name, op.shapes) for op in case.ops for _ in range(op.repeats)])
+        trace = _capture(case)
         for method, options in ((LEARNED, held_out), (ROOFLINE, replace(held_out, learned=False))):
             yield _with_ranges(_case(case, method), trace, gpu, None, options)
         if progress is not None:
             progress(f"{case.model} on {case.gpu}", number + 1, len(cases))
+
+
+def calibrated_cases(
+    cases: Sequence[ModelCase], gpu_of: dict[str, Gpu], protocol: Protocol, progress: Progress | None = None
+) -> Iterator[Case]:
+    """Each case after `surfer calibrate --from-steps` with `STEPS` measured steps of other models on the same GPU.
+
+    Of the card as it is known, and as if nobody had measured its rates: by the other dies' median fractions of peaks.
+    """
+    for spelled in dict.fromkeys(case.gpu for case in cases):
+        own = [case for case in cases if case.gpu == spelled]
+        unmeasured = _unmeasured(gpu_of[spelled], list(gpu_of.values()))
+        held_out = replace(_TF32_OFF, without_die=die_left_out(gpu_of[spelled], protocol))
+        for case in own:
+            yield _with_ranges(_case(case, UNMEASURED), _capture(case), unmeasured, None, held_out)
+        for gpu, method in ((gpu_of[spelled], CALIBRATED), (unmeasured, UNMEASURED_CALIBRATED)):
+            yield from _after_steps(own, gpu, method, held_out)
+        if progress is not None:
+            progress(f"calibrated: {spelled}", 0, 1)
+
+
+def _unmeasured(gpu: Gpu, others: Sequence[Gpu]) -> Gpu:
+    """The card with the other dies' median fractions of the peaks in place of what was measured on it."""
+    apart = [one for one in others if one.die != gpu.die] or [gpu]
+    fraction = float(
+        np.median([one.sustained[RateClass.FP32].per_s / one.peak_flop_per_s[RateClass.FP32] for one in apart])
+    )
+    moved = float(np.median([one.sustained_bandwidth.per_s / one.bandwidth_bytes_per_s for one in apart]))
+    rate = Rate(per_s=fraction * gpu.peak_flop_per_s[RateClass.FP32], origin=RateOrigin.TYPICAL, source="of other dies")
+    bandwidth = Rate(per_s=moved * gpu.bandwidth_bytes_per_s, origin=RateOrigin.TYPICAL, source="of other dies")
+    return replace(gpu, sustained={**gpu.sustained, RateClass.FP32: rate}, sustained_bandwidth=bandwidth)
+
+
+def _after_steps(own: Sequence[ModelCase], gpu: Gpu, method: str, held_out: EngineOptions) -> Iterator[Case]:
+    for model in dict.fromkeys(case.model for case in own):
+        others = [case for case in own if case.model != model]
+        if not others:
+            continue
+        steps = [
+            captured_step(_capture(case), case.step_ms * NS_PER_MS, name=case.model, options=held_out)
+            for case in (others[at] for at in _evenly(len(others), STEPS))
+        ]
+        found = fit_step_constants(steps, gpu)
+        card = with_constants(gpu, found.arithmetic, found.memory)
+        columns: dict[str, Cell] = {"arithmetic": found.arithmetic, "memory": found.memory}
+        for case in own:
+            if case.model == model:
+                said = _with_ranges(_case(case, method), _capture(case), card, None, held_out)
+                yield replace(said, columns={**said.columns, **columns})
+
+
+def _capture(case: ModelCase) -> Trace:
+    return captured([(op.name, op.shapes) for op in case.ops for _ in range(op.repeats)])
 
 
 def pair_cases(
@@ -223,6 +283,12 @@ def _tables(alone: list[Case], published: list[Case], pairs: list[Case], protoco
     return (
         _by(f"models, no origin, {held}", [*alone, *published], "method"),
         _by("models, no origin, by GPU", own, "gpu"),
+        stats_by(
+            [one for one in alone if one.method in (UNMEASURED, UNMEASURED_CALIBRATED, CALIBRATED)],
+            title="models, no origin, after three steps of other models, by GPU",
+            by=lambda case: (case.method, case.gpu),
+            names=("method", "gpu"),
+        ),
         _by("models, no origin, by model", own, "model"),
         _by("models, every ordered pair of GPUs with the same case", pairs, "method"),
         _by("models, every ordered pair, by destination", blended, "gpu"),
