@@ -80,6 +80,7 @@ def _contents(views: Sequence[ViewModel], title: str, made_on: str) -> Markup:
         tag("ol", *rows),
         class_="surfer s-contents",
         data_ready="",
+        data_shown="",
     )
 
 

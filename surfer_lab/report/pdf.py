@@ -50,7 +50,7 @@ def _printed(html: str) -> bytes:
         try:
             page = browser.new_context(offline=True, color_scheme="light").new_page()
             page.goto(page_file.as_uri())
-            page.wait_for_function("() => !document.querySelector('.surfer:not([data-shown])')")
+            page.wait_for_function("() => !document.querySelector('.surfer:not([data-shown])')")  # figures are drawn
             page.evaluate("() => document.querySelectorAll('details').forEach((one) => { one.open = true; })")
             return page.pdf(
                 format="A4",

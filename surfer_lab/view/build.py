@@ -25,6 +25,7 @@ from surfer_lab.planner.pricing import Price
 from surfer_lab.planner.ranking import cheapest, equally_fast, fastest, shortlist
 from surfer_lab.trace.model import Trace, TraceOrigin
 from surfer_lab.units import BYTES_PER_GB, NS_PER_MS, NS_PER_S
+from surfer_lab.view.accuracy_words import accuracy_lines
 from surfer_lab.view.detail_model import Provenance
 from surfer_lab.view.detail_views import module_tree, roofline_view
 from surfer_lab.view.figures import figures_of, parts_list
@@ -172,6 +173,7 @@ def view_of(
         batch_size=batch_size,
         dataset_size=dataset_size,
         provenance=provenance,
+        accuracy=accuracy_lines(from_another_gpu=prediction.measured is not None),
         modules=module_tree(module_times(prediction, lead=focus_index), order, focus_index) if ordered else None,
         roofline=roofline_view(operations, shown_groups(operations), [outcome.gpu for outcome in ordered]),
         timeline=timeline_view(prediction, focus_index) if ordered else None,
