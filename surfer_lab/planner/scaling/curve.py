@@ -294,9 +294,11 @@ class _Shape:
         group, replicas = self.groups(machine)
         spread = self.strategy.spread
         if spread is Spread.DDP:
-            return data_parallel(profile.gradients, group, self.tuning)
+            return data_parallel(profile.gradients(), group, self.tuning)
         if spread is Spread.TABLES:
-            return with_sharded_tables(profile.gradients, group, self.tuning)
+            return with_sharded_tables(
+                profile.gradients(self.tuning.dense_on_one, self.tuning.tables), group, self.tuning
+            )
         if spread is Spread.TENSOR:
             return tensor_parallel(profile, group, replicas, self.tuning)
         if spread is Spread.PIPELINE:

@@ -60,6 +60,9 @@ def _overlapped(profile: GradientTimeline, group: Group, tuning: Tuning, *, with
     if not with_tables and group.size > 1:
         exchanged = (send("looked up", Collective.ALL_TO_ALL, profile.table_output_bytes, ()),)
     copy_ns = 2.0 * NS_PER_S / profile.copy_bytes_per_s if group.size > 1 else 0.0
+    extra = _beside_tables(profile, group.size) if not with_tables else (0.0, 0.0)
+    if extra[0]:
+        compute("the network that one rank runs for all", extra[0] * slow)
     reached, waits = 0.0, []
     for number, bucket in enumerate(buckets_of([size for size, _ in kept], tuning.bucket_mib)):
         ready = kept[bucket.gradients[-1]][1]
@@ -68,7 +71,20 @@ def _overlapped(profile: GradientTimeline, group: Group, tuning: Tuning, *, with
         waits.append(send(f"bucket {number + 1}", Collective.ALL_REDUCE, bucket.size_bytes, (done,)))
     rest = compute("backward", (profile.backward_end_ns - reached) * slow, exchanged)
     if not with_tables and group.size > 1:
-        waits.append(send("their gradients", Collective.ALL_TO_ALL, profile.table_output_bytes, (rest,)))
+        sent = send("their gradients", Collective.ALL_TO_ALL, profile.table_output_bytes, (rest,))
+        waits.append(compute("the network that one rank runs for all", extra[1] * slow, (sent,)) if extra[1] else sent)
     copied = sum(size for size, _ in kept) * copy_ns
     compute("optimizer", profile.optimizer_ns * slow + copied, tuple(waits))
     return simulate(pieces, contention=tuning.contention(profile.sm_count, group))
+
+
+def _beside_tables(profile: GradientTimeline, ranks: int) -> tuple[float, float]:
+    """What the slower of the rank with that network and those with the tables takes beyond a step's own; ns.
+
+    That rank runs the network for all samples and holds no table; the others share its part of the tables.
+    """
+    forward, backward = (
+        max(ranks * dense, lookup * ranks / (ranks - 1)) - (dense + lookup) if ranks > 1 and dense else 0.0
+        for dense, lookup in zip(profile.dense_ns, profile.lookup_ns, strict=True)
+    )
+    return max(0.0, forward), max(0.0, backward)

@@ -63,6 +63,8 @@ class GradientTimeline:
     sm_count: int
     gradient_of_table: B | None = None  # of an embedding table
     table_output_bytes: int = 0
+    dense_ns: tuple[float, float] = (0.0, 0.0)  # forward, backward of a network that one rank runs for all
+    lookup_ns: tuple[float, float] = (0.0, 0.0)  # of the tables
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -88,10 +90,21 @@ class StepProfile:
     prediction: PredictionSet
     gpu_index: int
 
-    @property
-    def gradients(self) -> GradientTimeline:
-        """When each gradient is ready, and nothing else."""
+    def module_ns(self, prefix: str) -> tuple[float, float]:
+        """Forward and backward time of a part of the model, named by how its path begins."""
+        ops = self.trace.ops
+        item_op = np.maximum(self.prediction.items.op[self.item], 0)
+        inside = ops.module.map(lambda path: (path or "").startswith(prefix), absent=False, dtype=np.bool_)[item_op]
+        length, phase = _lengths(self), ops.phase[item_op]
+        return float(length[inside & (phase == Phase.FORWARD)].sum()), float(
+            length[inside & (phase != Phase.FORWARD)].sum()
+        )
+
+    def gradients(self, dense_on_one: str = "", tables: str = "") -> GradientTimeline:
+        """When each gradient is ready; with names of parts of the model, their times too."""
         return GradientTimeline(
+            dense_ns=self.module_ns(dense_on_one) if dense_on_one else (0.0, 0.0),
+            lookup_ns=self.module_ns(tables) if tables else (0.0, 0.0),
             gradient_bytes=self.gradient_bytes,
             gradient_ready_ns=self.gradient_ready_ns,
             backward_end_ns=self.backward_end_ns,

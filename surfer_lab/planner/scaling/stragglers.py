@@ -19,7 +19,7 @@ __all__ = ["EVEN_WORK_SPREAD", "UNEVEN_WORK_SPREAD", "expected_largest", "slowdo
 # each judged model is left out of the figure that it is judged with): steps whose samples all have the same size ...
 EVEN_WORK_SPREAD: Final = 0.02
 # ... and steps of sentences or images of different sizes
-UNEVEN_WORK_SPREAD: Final = 0.09
+UNEVEN_WORK_SPREAD: Final = 0.13
 _FARTHEST: Final = 10.0  # standard deviations
 _POINTS: Final = 8001
 

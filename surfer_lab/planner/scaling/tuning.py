@@ -22,6 +22,9 @@ class Tuning:
     gradient_scale: float = 1.0  # 0.5: fp32 gradients sent as 16 bit
     accumulation: int = 1  # micro-steps of a step
     micro_batches: int = 1  # of a pipeline; each is the profile's step without its optimizer
+    # of "tables": a network beside the tables that one GPU runs for all samples, and the tables (beginnings of paths)
+    dense_on_one: str = ""
+    tables: str = ""
     chunks: int = 1  # model parts on each stage of an interleaved pipeline
     rank_spread: float = EVEN_WORK_SPREAD
     contention_fraction: float | None = None  # of compute that collectives keep still; None: by their channels

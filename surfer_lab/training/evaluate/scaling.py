@@ -133,11 +133,11 @@ def _judged(captures: Captures, row: Published, spread: float) -> _Judged:
 
 
 def _spreads(rows: Sequence[Published], curves: Mapping[int, F64]) -> dict[tuple[str, bool], float]:
-    """For each model the spread that suits the others of its kind best, mean |error| averaged by model."""
+    """For each model the spread that suits the weak scaling of the others of its kind best, averaged by model."""
     errors: dict[tuple[str, bool], list[F64]] = {}
     for row in rows:
         curve = curves[id(row)]
-        if row.source != TIME_TO_TRAIN and not row.source.startswith(TIME_TO_TRAIN) and not np.isnan(curve).any():
+        if not row.source.startswith(TIME_TO_TRAIN) and _is_weak(row) and not np.isnan(curve).any():
             errors.setdefault((row.model, row.is_uneven), []).append(np.abs(curve / row.measured - 1.0))
     by_model = {key: np.mean(found, axis=0) for key, found in errors.items()}
     chosen = {}
@@ -145,6 +145,11 @@ def _spreads(rows: Sequence[Published], curves: Mapping[int, F64]) -> dict[tuple
         others = [found for (name, kind), found in by_model.items() if kind == uneven and name != model]
         chosen[model, uneven] = SPREADS[int(np.argmin(np.mean(others, axis=0)))] if others else _NAMED[uneven]
     return chosen
+
+
+def _is_weak(row: Published) -> bool:
+    """Whether each GPU keeps its batch: a smaller one loses for other reasons too, which are not ranks' differences."""
+    return row.base is not None and row.base.batch == row.run.batch
 
 
 def _linear(row: Published) -> float:
@@ -243,7 +248,7 @@ def _scaling_tables(judged: Sequence[_Judged], constant: float) -> tuple[Table, 
         rows=tuple(rows),
         notes=(
             f"constant: n times {constant:.3f}, the one efficiency that suits all these figures best, seen afterwards",
-            "rank spread: fitted to the other models of the same kind (even or uneven work)",
+            "rank spread: fitted to the weak scaling of the other models of the same kind (even or uneven work)",
             "time to train (MLPerf v0.5) also holds how many samples a larger batch needs: no step tells that",
         ),
     )

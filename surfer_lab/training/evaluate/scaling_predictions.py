@@ -86,7 +86,13 @@ def predicted_run(
         machine,
         run.num_gpus,
         strategy=strategy_of(run.strategy),
-        tuning=Tuning(accumulation=run.accumulation, gradient_scale=run.gradient_scale, rank_spread=rank_spread),
+        tuning=Tuning(
+            accumulation=run.accumulation,
+            gradient_scale=run.gradient_scale,
+            rank_spread=rank_spread,
+            dense_on_one=run.dense_on_one,
+            tables=run.tables,
+        ),
     )
 
 

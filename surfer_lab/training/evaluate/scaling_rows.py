@@ -42,6 +42,8 @@ class Run:
     gradient_scale: float = 1.0
     compiled: bool = False
     channels_last: bool = False
+    dense_on_one: str = ""  # beginnings of module paths, as Tuning has them
+    tables: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,6 +151,10 @@ _A100: Final = "DGX A100"
 _FP32, _TF32, _AMP = Precision.FP32, Precision.TF32, Precision.AMP_FP16
 
 
+# DLRM/README.md: tables and the bottom network are model-parallel, the network on one GPU; the top is data-parallel
+_DLRM: Final[dict[str, Any]] = {"dense_on_one": "bottom", "tables": "tables"}
+
+
 def published_rows(data: Path) -> tuple[Published, ...]:
     """All figures that have a workload, from the tables of a data folder and from the list here."""
     return (*_example_rows(data / "scaling" / "deeplearningexamples.csv"), *_listed(), *_foundry(data))
@@ -241,7 +247,7 @@ def _listed() -> Iterator[Published]:
         run=Run(machine=_V100, num_gpus=8, **gnmt), base=Run(machine=_V100, num_gpus=1, **gnmt),
     )  # fmt: skip
     for precision, factor in ((_FP32, 4.74 / 3.33), (_AMP, 10.8 / 7.93)):
-        for_all: dict[str, Any] = {"machine": "DGX-2", "precision": precision, "strategy": "tables"}
+        for_all: dict[str, Any] = {"machine": "DGX-2", "precision": precision, "strategy": "tables", **_DLRM}
         yield Published(
             kind=Kind.SCALING, model="DLRM", workload="dlrm", measured=factor,
             source=f"{_DLE} PyTorch/Recommendation/DLRM/README.md, lines 970 and 971 (DGX-2, large model)",
@@ -265,6 +271,7 @@ def _listed() -> Iterator[Published]:
         ("Mask R-CNN", "mask_rcnn", {}, 12, "ddp", 1.11),
     ):  # fmt: skip
         both = {"num_gpus": 8, "batch": batch, "strategy": strategy, **_mlperf(model)}
+        both |= _DLRM if workload == "dlrm" else {}
         yield Published(
             kind=Kind.LINK, model=model, workload=workload, sizes=sizes, measured=gain,
             source="MLPerf training v2.0, 8 x A100 80GB, SXM against PCIe, one vendor",
