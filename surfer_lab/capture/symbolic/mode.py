@@ -17,6 +17,7 @@ from torch._subclasses.fake_tensor import (
 )
 
 from surfer_lab.capture.dispatch import LoggingMode
+from surfer_lab.capture.symbolic.answers import Answers
 from surfer_lab.capture.symbolic.assumptions import RUN_IT, Assumptions
 from surfer_lab.capture.symbolic.known_values import KnownValues
 from surfer_lab.capture.where import StackReader
@@ -60,6 +61,7 @@ class ShapesMode(LoggingMode):  # type: ignore[no-untyped-call] # torch's __init
         self._assumptions = assumptions
         self._reader = reader
         self._fake_mode = fake_mode
+        self._answers = Answers(fake_mode)
         self.known = known
         self.real_leaves: dict[int, tuple[torch.Tensor, torch.Tensor | None]] = {}
         self.is_done = False
@@ -95,6 +97,11 @@ class ShapesMode(LoggingMode):  # type: ignore[no-untyped-call] # torch's __init
             has_data = isinstance(value, torch.Tensor) and not isinstance(value, FakeTensor)
             if has_data and value.requires_grad and value.is_leaf and id(value) not in self.real_leaves:
                 self.real_leaves[id(value)] = (value, value.grad)
+        key = self._answers.key(func, args, kwargs)
+        out = NotImplemented if key is None else self._answers.of(key, args, kwargs)
+        if out is not NotImplemented:
+            self.known.follow(func, name, args, kwargs, out)
+            return out
         try:
             out = func(*args, **kwargs)
         except (DataDependentOutputException, DynamicOutputShapeException) as error:
@@ -103,6 +110,8 @@ class ShapesMode(LoggingMode):  # type: ignore[no-untyped-call] # torch's __init
             raise CaptureError(f"{self._place()}: {name} cannot be worked out from shapes", remedy=RUN_IT) from error
         if name in _NORMS_WITH_STATISTICS:
             out = _statistics_in_full(args, out)
+        if key is not None:
+            self._answers.keep(key, func, args, out)
         if hasattr(func, "_schema"):
             self.known.follow(func, name, args, kwargs, out)
         return out
