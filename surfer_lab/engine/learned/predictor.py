@@ -30,6 +30,7 @@ __all__ = ["ALL_DIES", "Network", "has_networks_without", "network", "network_ms
 F32 = NDArray[np.float32]
 F64 = NDArray[np.float64]
 
+LARGEST_FLOP_PER_SM: Final = 4e9
 ALL_DIES: Final = "all"  # name of the weights that were fitted to every die
 
 
@@ -103,7 +104,9 @@ def predict_times(
 ) -> F64:  # fmt: skip
     """FP32 times in ns, (gpus, items), of shapes (items, 4) with the columns of `COLUMNS`.
 
-    `long_run`: as in a step of a model; False: alone, as a micro-benchmark of milliseconds runs.
+    `long_run`: as in a step of a model; False: alone, as a micro-benchmark of milliseconds runs. A shape with more work
+    than `LARGEST_FLOP_PER_SM` takes as long as so many times a smaller batch of it: few timings are that long, and
+    what a network makes of them grows faster than the work.
     """
     if not len(shapes) or not gpus:
         return np.zeros((len(gpus), len(shapes)))
@@ -111,8 +114,20 @@ def predict_times(
     pairs = np.tile(distinct, (len(gpus), 1))
     machine = np.repeat(np.arange(len(gpus)), len(distinct))
     machines = machines_of(gpus, long_run=long_run).take(machine)
-    alone = network_ms(network(family, without_die), terms(family, pairs, machines))
-    drawn = drawn_to_roofline_ms(family, alone, parametric_ms(family, pairs, machines))
+    pairs, times_over = _in_pieces(family, pairs, machines.sm_count)
+    alone = network_ms(network(family, without_die), terms(family, pairs, machines)) * times_over
+    drawn = drawn_to_roofline_ms(family, alone, parametric_ms(family, pairs, machines) * times_over)
     times = drawn.reshape(len(gpus), len(distinct))
     found: F64 = times[:, which.reshape(-1)] * NS_PER_MS
     return found
+
+
+def _in_pieces(family: LearnedFamily, shapes: F64, sm_count: F64) -> tuple[F64, F64]:
+    """Shapes of no more work than a network knows well, and how many of them a shape is; rows of both."""
+    first, m, k, n = shapes.T
+    flop = 18.0 * first * m * k * n**2 if family is LearnedFamily.CONV else 2.0 * first * m * k * n
+    column = 1 if family is LearnedFamily.LINEAR else 0  # a product is cut by its rows, others by their batch
+    wanted = np.maximum(1.0, np.exp2(np.ceil(np.log2(flop / sm_count / LARGEST_FLOP_PER_SM))))
+    smaller = shapes.copy()
+    smaller[:, column] = np.maximum(1.0, np.ceil(shapes[:, column] / wanted))
+    return smaller, shapes[:, column] / smaller[:, column]
