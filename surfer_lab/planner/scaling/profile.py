@@ -9,7 +9,7 @@ Refused (PredictionError): a step in which no gradient is found.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final
 
@@ -23,6 +23,7 @@ from surfer_lab.errors import PredictionError
 from surfer_lab.hardware.dtypes import BYTES_BY_DTYPE
 from surfer_lab.hardware.gpu import Gpu
 from surfer_lab.planner.memory_need import memory_needs
+from surfer_lab.planner.scaling.divided import division_factors
 from surfer_lab.planner.sharding import block_path
 from surfer_lab.trace.model import Trace, TraceOrigin
 from surfer_lab.trace.tables import Phase, TensorRole
@@ -89,6 +90,7 @@ class StepProfile:
     item_end_ns: F64
     prediction: PredictionSet
     gpu_index: int
+    division: dict[int, F64] = field(default_factory=dict)  # factors found so far, by ranks; shared by scaled copies
 
     def module_ns(self, prefix: str) -> tuple[float, float]:
         """Forward and backward time of a part of the model, named by how its path begins."""
@@ -124,7 +126,11 @@ class StepProfile:
     @cached_property
     def blocks(self) -> tuple[BlockTimes, ...]:
         """What comes before the first block, the blocks in order, and what comes after the last. At least one."""
-        return _blocks(self)
+        return _blocks(self, 1)
+
+    def divided_blocks(self, ranks: int) -> tuple[BlockTimes, ...]:
+        """The blocks as one rank of a tensor-parallel group runs them; parameters stay whole."""
+        return _blocks(self, ranks)
 
     def scaled(self, factor: float) -> StepProfile:
         """The same step with all times multiplied."""
@@ -257,7 +263,7 @@ def _done_after(prediction: PredictionSet, line: ComputeTimeline, op: I64) -> F6
     return done
 
 
-def _blocks(profile: StepProfile) -> tuple[BlockTimes, ...]:
+def _blocks(profile: StepProfile, ranks: int) -> tuple[BlockTimes, ...]:
     trace, prediction = profile.trace, profile.prediction
     ops, tensors = trace.ops, trace.tensors
     paths = [block_path(path) for path in ops.module.values]
@@ -271,6 +277,10 @@ def _blocks(profile: StepProfile) -> tuple[BlockTimes, ...]:
     slot = _slots(block, phase, count)
     length = _lengths(profile)
     split = _is_split(trace, item_op)
+    if ranks > 1:
+        if ranks not in profile.division:
+            profile.division[ranks] = division_factors(trace, profile.gpu, ranks, _residual_shape(trace), item_op)
+        length = np.where(split, length * profile.division[ranks], length)
 
     def summed(chosen: B) -> F64:
         return np.bincount(slot[chosen], weights=length[chosen], minlength=count + 2).astype(np.float64)

@@ -2,7 +2,8 @@
 
 Two all-reduces of the residual stream a block in the forward pass and two in the backward pass (Shoeybi et al.,
 arXiv 1909.08053), and one each for the split embedding and the split output layer; compute waits for each of them.
-Products and what lies between them are divided by t, what runs on the residual stream is done by every rank. Replicas
+Products and what lies between them are divided (`divided` says how well), what runs on the residual stream is done by
+every rank. Replicas
 of such a group are data-parallel: each block's gradients, a t-th of them, are all-reduced as it is done.
 """
 
@@ -36,7 +37,7 @@ def tensor_parallel(profile: StepProfile, group: Group, replicas: Group, tuning:
     check_splits(profile)
     ranks = group.size
     slow = tuning.slowdown(ranks * replicas.size)
-    blocks = profile.blocks
+    blocks = profile.divided_blocks(ranks)
     residual = max(block.input_bytes for block in blocks[1:-1])
     pieces: list[Piece] = []
     waiting: list[int] = []
@@ -71,26 +72,22 @@ def tensor_parallel(profile: StepProfile, group: Group, replicas: Group, tuning:
         sent.append(len(pieces) - 1)
 
     for _ in range(tuning.accumulation):
-        reduce("embedding", compute("forward before", _share(blocks[0].forward_ns, blocks[0].split_forward_ns, ranks)))
+        reduce("embedding", compute("forward before", blocks[0].forward_ns))
         for block in blocks[1:-1]:
-            half = _share(block.forward_ns, block.split_forward_ns, ranks) / 2
+            half = block.forward_ns / 2
             for part in ("attention", "feed-forward"):
                 reduce(f"forward {block.name} {part}", compute(f"forward {block.name} {part}", half))
-        compute("forward after", _share(blocks[-1].forward_ns, blocks[-1].split_forward_ns, ranks))
-        done = compute("backward after", _share(blocks[-1].backward_ns, blocks[-1].split_backward_ns, ranks))
+        compute("forward after", blocks[-1].forward_ns)
+        done = compute("backward after", blocks[-1].backward_ns)
         reduce("output layer", done)
         share(blocks[-1], done)
         for block in reversed(blocks[1:-1]):
-            half = _share(block.backward_ns, block.split_backward_ns, ranks) / 2
+            half = block.backward_ns / 2
             for part in ("feed-forward", "attention"):
                 done = compute(f"backward {block.name} {part}", half)
                 reduce(f"backward {block.name} {part}", done)
             share(block, done)
-        done = compute("backward before", _share(blocks[0].backward_ns, blocks[0].split_backward_ns, ranks))
+        done = compute("backward before", blocks[0].backward_ns)
         share(blocks[0], done)
     compute("optimizer", sum(block.optimizer_ns for block in blocks) / ranks, sent)
     return simulate(pieces, contention=tuning.contention(profile.gpu.sm_count, group if ranks > 1 else replicas))
-
-
-def _share(whole: float, split: float, ranks: int) -> float:
-    return whole - split + split / ranks
