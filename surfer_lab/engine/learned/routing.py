@@ -16,7 +16,7 @@ import orjson
 from surfer_lab.engine.learned.form import LearnedFamily
 from surfer_lab.engine.learned.weight_files import weight_folder
 
-__all__ = ["Route", "manifest", "routes"]
+__all__ = ["Route", "learned_groups", "manifest", "routes"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,3 +65,14 @@ def routes() -> dict[LearnedFamily, Route]:
             cases=int(held_out["cases"]),
         )
     return found
+
+
+@cache
+def learned_groups() -> frozenset[str]:
+    """Groups of families (`item_terms.Group`, by name) whose work on matrix units and in memory is learned from steps.
+
+    A group is among them where, on a GPU held out, steps came nearer with its learned efficiencies than with the
+    calibrated roofline's in their place.
+    """
+    groups = manifest().get("steps", {}).get("groups", {})
+    return frozenset(name for name, figures in groups.items() if figures["routed"])

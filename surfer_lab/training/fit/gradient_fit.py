@@ -28,7 +28,7 @@ from surfer_lab.engine.learned.form import (
 )
 from surfer_lab.engine.learned.predictor import Network
 
-__all__ = ["FitSettings", "fit_network", "form_ms"]
+__all__ = ["FitSettings", "fit_network", "form_ms", "one_thread"]
 
 F64 = NDArray[np.float64]
 
@@ -67,7 +67,7 @@ def fit_network(terms: Terms, measured_ms: F64, floor_ms: F64, weight: F64, sett
         torch.from_numpy(np.ascontiguousarray(column, dtype=np.float32))
         for column in (terms.compute_ms, terms.memory_ms, floor_ms, np.log(measured_ms), weight / weight.sum())
     ]
-    with _one_thread():
+    with one_thread():
         members = tuple(
             _fit_member(inputs, columns, settings, settings.seed + member) for member in range(settings.members)
         )
@@ -75,7 +75,7 @@ def fit_network(terms: Terms, measured_ms: F64, floor_ms: F64, weight: F64, sett
 
 
 @contextmanager
-def _one_thread() -> Iterator[None]:
+def one_thread() -> Iterator[None]:
     """Sums in one order: the same weights each time; the caller's thread count and random state come back."""
     threads = torch.get_num_threads()
     with torch.random.fork_rng(devices=[]):

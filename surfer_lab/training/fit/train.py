@@ -2,8 +2,9 @@
 
     timings of a family -> a network without each die -> its errors there, beside the roofline's -> the route
                         -> a network of all dies      -> what is used
+    steps of timm       -> efficiencies through the sum (`train_steps`)
 
-Deterministic: the same data gives the same files. Reads `kernels/` only; models' and other tables' times are judges.
+Deterministic: the same data gives the same files. Reads `kernels/` and `timm/`; other tables' times are judges.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
+from surfer_lab.engine.learned.efficiency import Efficiency
 from surfer_lab.engine.learned.form import COLUMNS, LearnedFamily, Terms
 from surfer_lab.engine.learned.machine import machines_of
 from surfer_lab.engine.learned.parametric import NETWORK_SHARE, drawn_to_roofline_ms, parametric_ms
@@ -26,6 +28,7 @@ from surfer_lab.errors import OptionError
 from surfer_lab.hardware.catalog import Catalog, load_catalog
 from surfer_lab.training.fit.gradient_fit import FitSettings, fit_network
 from surfer_lab.training.fit.micro_benchmarks import TABLES, Timings, read_timings
+from surfer_lab.training.fit.train_steps import train_steps
 
 __all__ = ["TrainingRun", "held_out_figures", "is_routed", "train"]
 
@@ -56,9 +59,15 @@ def train(
     families: tuple[LearnedFamily, ...] = tuple(LearnedFamily),
     settings: FitSettings | None = None,
     catalog: Catalog | None = None,
+    cache: Path | None = None,
+    workers: int = 1,
     progress: Progress | None = None,
 ) -> TrainingRun:
-    """Fit `families` and write weights and manifest.json to `out_dir`; OptionError where a table is missing."""
+    """Fit `families` and write weights and manifest.json to `out_dir`; OptionError where a table is missing.
+
+    `cache` holds captured steps of timm's networks, or the table of their items: None, or none there: no efficiencies
+    are fitted through the sum.
+    """
     chosen, cards = settings or FitSettings(), catalog or load_catalog()
     for family in families:
         table = data_dir / "kernels" / f"{TABLES[family][0]}.parquet"
@@ -82,8 +91,8 @@ def train(
             done += 1
         held_out = held_out_figures(timings, predicted)
         entries[family.value] = {"routed": is_routed(held_out), **_described(timings, rows), "held_out": held_out}
-    manifest = {
-        "schema": 1,
+    manifest: dict[str, Any] = {
+        "schema": 2,
         "form": "T = t0 + smooth minimum of ((C/u)^3 + (M/w)^3)^(1/3); engine/learned/form.py",
         "units": {"time": "ms", "compute and memory terms": "ms", "shapes": "elements"},
         "settings": asdict(chosen),
@@ -91,6 +100,13 @@ def train(
         "data": {f"kernels/{TABLES[one][0]}.parquet": _hash(data_dir, one) for one in families},
         "families": entries,
     }
+    if cache is not None and (data_dir / "timm" / "bench.csv").is_file():
+        of_steps = train_steps(data_dir, cache, cards, workers=workers, progress=progress)
+        if of_steps is not None:
+            for name, weights in of_steps.weights.items():
+                _save_efficiency(weights, out_dir / f"{name}.npz")
+            manifest["data"]["timm/bench.csv"] = _sha256(data_dir / "timm" / "bench.csv")
+            manifest["steps"] = of_steps.entry
     (out_dir / "manifest.json").write_bytes(orjson.dumps(manifest, option=orjson.OPT_INDENT_2))
     size = sum(file.stat().st_size for file in sorted(out_dir.iterdir()) if file.suffix in (".npz", ".json"))
     if size > MAX_WEIGHT_BYTES:
@@ -178,5 +194,14 @@ def _save(learned: Network, path: Path) -> None:
     np.savez_compressed(path, **stored)
 
 
+def _save_efficiency(weights: Efficiency, path: Path) -> None:
+    columns = {name: getattr(weights, name) for name in ("base", "bias", "of_item", "of_pair")}
+    np.savez_compressed(path, floor_ms=np.float64(weights.floor_ms), **columns)
+
+
 def _hash(data: Path, family: LearnedFamily) -> str:
-    return hashlib.sha256((data / "kernels" / f"{TABLES[family][0]}.parquet").read_bytes()).hexdigest()
+    return _sha256(data / "kernels" / f"{TABLES[family][0]}.parquet")
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -1,0 +1,186 @@
+"""How well are steps predicted that a fit never saw? Families held out, architectures held out, a GPU held out.
+
+| held out | fitted to | judged on |
+|---|---|---|
+| families of networks, five folds | all rows of the other families, on both GPUs | every row |
+| half of the architectures, siblings seen, both ways | all rows of the other half | every row |
+| a GPU's die | the rows of the other GPU | its rows |
+
+Errors are of the sum over a step's items; no constant is fitted to a table. For compiled rows also the gain: the eager
+step over the compiled one of the same network, per image, each predicted.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from surfer_lab.engine.learned.efficiency import Efficiency
+from surfer_lab.hardware.catalog import Catalog
+from surfer_lab.training.fit.efficiency_fit import Evidence, StepFitSettings, evidence_of, fit_efficiency, steps_ms
+from surfer_lab.training.fit.step_table import StepTable
+
+__all__ = ["HeldOut", "StepRows", "balanced", "gain_figures", "held_out_steps", "step_figures", "step_rows"]
+
+F64 = NDArray[np.float64]
+I64 = NDArray[np.int64]
+Progress = Callable[[str], None]
+
+FOLDS: Final = 5
+TABLE: Final = ("gpu", "mode", "layout", "torch", "compile")  # one file of measurements
+_SAME_NETWORK: Final = ("gpu", "mode", "precision", "layout", "torch", "model", "img_size")
+# training rows are the only evidence of backward passes, and a tenth of all: they count as three tenths
+_SHARE_OF_MODE: Final = {"train": 0.3, "infer": 0.7}
+_DECIMALS: Final = 2
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class StepRows:
+    """Rows with a captured step on a GPU of the catalogue, as a fit takes them."""
+
+    rows: pd.DataFrame
+    family: NDArray[Any]
+    evidence: Evidence
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class HeldOut:
+    """One way of holding out: the weights by name, and what they say of the rows that they never saw (nan: none)."""
+
+    name: str
+    weights: dict[str, Efficiency]
+    predicted_ms: F64
+
+
+def step_rows(rows: pd.DataFrame, table: StepTable, catalog: Catalog) -> StepRows:
+    """The rows that can be fitted, in the table's order."""
+    spelled = {str(name): catalog.find_spelling("timm", str(name)) for name in rows["gpu"].unique()}
+    known = {name: gpu for name, gpu in sorted(spelled.items()) if gpu is not None}
+    place = {name: at for at, name in enumerate(known)}
+    usable = np.flatnonzero((table.step >= 0) & rows["gpu"].isin(list(known)).to_numpy())
+    kept = rows.iloc[usable].reset_index(drop=True)
+    return StepRows(
+        rows=kept,
+        family=np.array(table.family)[usable],
+        evidence=evidence_of(
+            table, tuple(known.values()), table.step[usable],
+            np.array([place[str(name)] for name in kept["gpu"]], dtype=np.int64),
+            kept["step_ms"].to_numpy(dtype=np.float64),
+        ),
+    )  # fmt: skip
+
+
+def balanced(rows: pd.DataFrame) -> F64:
+    """How often each row is drawn: modes by `_SHARE_OF_MODE`, tables of a mode alike."""
+    keys = [tuple(key) for key in rows[list(TABLE)].to_numpy().tolist()]
+    sizes, tables = Counter(keys), Counter(key[1] for key in set(keys))
+    weight = np.array([_SHARE_OF_MODE.get(str(key[1]), 0.1) / tables[key[1]] / sizes[key] for key in keys])
+    normal: F64 = weight / weight.sum()
+    return normal
+
+
+def held_out_steps(
+    steps: StepRows, settings: StepFitSettings, *, progress: Progress | None = None
+) -> tuple[HeldOut, HeldOut, HeldOut]:
+    """The three ways of the module's docstring, in its order."""
+    archs = np.array([str(name) for name in steps.rows["arch"]])
+    dies = np.array([steps.evidence.gpus[int(at)].die for at in steps.evidence.gpu])
+    ways = (
+        ("families", _folds(steps.family)),
+        ("architectures", _halves(archs)),
+        ("GPU", dies),
+    )
+    found = []
+    for name, parts in ways:
+        predicted = np.full(len(steps), np.nan)
+        weights = {}
+        for part in sorted(set(parts.tolist())):
+            if progress is not None:
+                progress(f"steps without {name} {part}")
+            seen, held = np.flatnonzero(parts != part), np.flatnonzero(parts == part)
+            if not len(seen):
+                continue
+            weights[str(part)] = fit_efficiency(steps.evidence, seen, balanced(steps.rows.iloc[seen]), settings)
+            predicted[held] = steps_ms(weights[str(part)], steps.evidence, held)
+        found.append(HeldOut(name=name, weights=weights, predicted_ms=predicted))
+    return found[0], found[1], found[2]
+
+
+def _folds(groups: NDArray[Any]) -> NDArray[Any]:
+    """Groups by falling size, each to the fold that has fewest rows so far."""
+    sizes = Counter(groups.tolist())
+    filled = [0] * FOLDS
+    fold: dict[str, int] = {}
+    for group in sorted(sizes, key=lambda name: (-sizes[name], name)):
+        fold[group] = filled.index(min(filled))
+        filled[fold[group]] += sizes[group]
+    return np.array([fold[group] for group in groups.tolist()])
+
+
+def _halves(archs: NDArray[Any]) -> NDArray[Any]:
+    """Every second architecture by name: neighbours of one family fall on both sides."""
+    place = {arch: at % 2 for at, arch in enumerate(sorted(set(archs.tolist())))}
+    return np.array([place[arch] for arch in archs.tolist()])
+
+
+def step_figures(rows: pd.DataFrame, predicted_ms: F64) -> list[dict[str, Any]]:
+    """|error| in percent by table of measurements."""
+    error = 100.0 * (predicted_ms / rows["step_ms"].to_numpy(dtype=np.float64) - 1.0)
+    known = np.isfinite(error)
+    found = []
+    frame = rows[list(TABLE)].assign(error=error)[known]
+    for key, group in frame.groupby(list(TABLE), sort=True):
+        size = group["error"].abs()
+        found.append(
+            {
+                **dict(zip(TABLE, (str(one) for one in key), strict=True)), "cases": len(group),
+                "mean_percent": _short(size.mean()), "median_percent": _short(size.median()),
+                "worst_percent": _short(size.max()), "bias_percent": _short(group["error"].median()),
+            }
+        )  # fmt: skip
+    return found
+
+
+def gain_figures(rows: pd.DataFrame, predicted_ms: F64) -> list[dict[str, Any]]:
+    """Of the compile gain: |error| in percent, the rank correlation, and the compiled step itself."""
+    keys = list(_SAME_NETWORK)
+    table = rows.assign(predicted=predicted_ms)
+    eager = table[table["compile"] == "none"].drop_duplicates(keys)
+    pairs = table[table["compile"] != "none"].merge(
+        eager[[*keys, "batch", "step_ms", "predicted"]], on=keys, suffixes=("", "_eager")
+    )
+    pairs = pairs[pairs["predicted"].notna() & pairs["predicted_eager"].notna()]
+    images = (pairs["batch"] / pairs["batch_eager"]).to_numpy(dtype=np.float64)
+    measured = (pairs["step_ms_eager"] / pairs["step_ms"]).to_numpy(dtype=np.float64) * images
+    said = (pairs["predicted_eager"] / pairs["predicted"]).to_numpy(dtype=np.float64) * images
+    found = []
+    for torch_version in sorted(pairs["torch"].unique()):
+        own = (pairs["torch"] == torch_version).to_numpy()
+        found.append({"torch": str(torch_version), **_gain(said[own], measured[own])})
+    if len(pairs):
+        found.append({"torch": "all", **_gain(said, measured)})
+    return found
+
+
+def _gain(said: F64, measured: F64) -> dict[str, Any]:
+    size = 100.0 * np.abs(said / measured - 1.0)
+    constant = 100.0 * np.abs(np.median(measured) / measured - 1.0)
+    ranks = pd.DataFrame({"said": said, "measured": measured}).rank().to_numpy().T
+    return {
+        "cases": len(said), "mean_percent": _short(size.mean()), "median_percent": _short(np.median(size)),
+        "rank_correlation": _short(np.corrcoef(ranks)[0, 1]) if len(said) > 2 else None,
+        "constant_mean_percent": _short(constant.mean()), "constant_median_percent": _short(np.median(constant)),
+    }  # fmt: skip
+
+
+def _short(value: Any) -> float:
+    return round(float(value), _DECIMALS)

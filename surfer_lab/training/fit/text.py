@@ -1,0 +1,45 @@
+"""What does a fit find, in words? The routing table and the held-out figures of a manifest."""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["text_of"]
+
+_TABLE = ("gpu", "mode", "layout", "torch", "compile")
+
+
+def text_of(manifest: dict[str, Any]) -> str:
+    """Lines for a terminal."""
+    lines = ["single operations in FP32, dies held out: median |error| in percent, learned and calibrated roofline"]
+    for family, entry in manifest["families"].items():
+        held = entry["held_out"]
+        verdict = "learned" if entry["routed"] else "roofline"
+        lines.append(
+            f"  {family:8} {held['learned_median_percent']:6.1f} {held['roofline_median_percent']:6.1f}   {verdict}"
+        )
+    steps = manifest.get("steps")
+    if steps is None:
+        return "\n".join([*lines, "no captured steps: nothing is fitted through the sum"])
+    lines.append("groups of families, steps of a GPU held out: median |error| in percent, learned and on the roofline")
+    for group, entry in steps["groups"].items():
+        verdict = "learned" if entry["routed"] else "roofline"
+        lines.append(
+            f"  {group:12} {entry['learned_median_percent'] or 0:6.1f} {entry['roofline_median_percent'] or 0:6.1f}"
+            f"   {verdict}, nearer in {entry['won']:.0%} of {entry['cases']:,} steps"
+        )
+    for way, figures in steps["held_out"].items():
+        lines.append(f"whole steps, {way} held out: |error| in percent, mean and median")
+        lines += [_row(one) for one in figures]
+    lines.append("compile gain, families held out: mean and median |error| in percent, rank correlation")
+    lines += [
+        f"  torch {one['torch']:6} {one['mean_percent']:6.1f} {one['median_percent']:6.1f} "
+        f"{one['rank_correlation']:6.2f}"
+        for one in steps["compile_gain"]
+    ]
+    return "\n".join(lines)
+
+
+def _row(one: dict[str, Any]) -> str:
+    name = " ".join(str(one[column]) for column in _TABLE)
+    return f"  {name:44} {one['mean_percent']:6.1f} {one['median_percent']:6.1f}"

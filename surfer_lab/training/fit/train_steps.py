@@ -1,0 +1,153 @@
+"""Fit the efficiencies through the sum of timm's steps: the shipped weights, the held-out ones, and their figures.
+
+A group of families is routed to its learned efficiencies where, with a GPU held out, steps come nearer with them than
+with that group left on the calibrated roofline: a paired comparison of the same steps, all else learned in both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surfer_lab.engine.learned.efficiency import Efficiency
+from surfer_lab.engine.learned.item_terms import GROUP_OF_FAMILY, Group
+from surfer_lab.hardware.catalog import Catalog
+from surfer_lab.training.fit.efficiency_fit import (
+    StepFitSettings,
+    fit_efficiency,
+    roofline_efficiency,
+    steps_ms,
+)
+from surfer_lab.training.fit.step_protocols import (
+    HeldOut,
+    StepRows,
+    balanced,
+    gain_figures,
+    held_out_steps,
+    step_figures,
+    step_rows,
+)
+from surfer_lab.training.fit.step_table import collect_steps
+
+__all__ = ["StepTraining", "train_steps"]
+
+F64 = NDArray[np.float64]
+I64 = NDArray[np.int64]
+Progress = Callable[[str, int, int], None]
+
+_FILES: Final = {"families": "steps-fold{}", "architectures": "steps-half{}", "GPU": "steps-{}"}
+ALL: Final = "steps-all"
+_FITS: Final = 10
+_DECIMALS: Final = 2
+
+
+class StepTraining:
+    """Weights by file name, and what the manifest says of them."""
+
+    __slots__ = ("entry", "weights")
+
+    def __init__(self, weights: dict[str, Efficiency], entry: dict[str, Any]) -> None:
+        self.weights, self.entry = weights, entry
+
+
+def train_steps(
+    data: Path, cache: Path, catalog: Catalog, *, settings: StepFitSettings | None = None, workers: int = 1,
+    progress: Progress | None = None,
+) -> StepTraining | None:  # fmt: skip
+    """Fit all weights; None where the cache holds no captured step of the benchmark's networks."""
+    chosen = settings or StepFitSettings()
+    rows, table = collect_steps(data, cache, workers=workers, progress=progress)
+    if not (table.step >= 0).any():
+        return None
+    steps = step_rows(rows, table, catalog)
+    done = 0
+
+    def told(what: str) -> None:
+        nonlocal done
+        if progress is not None:
+            progress(what, done, _FITS)
+        done += 1
+
+    ways = held_out_steps(steps, chosen, progress=told)
+    told("steps, all rows")
+    weights = {ALL: fit_efficiency(steps.evidence, np.arange(len(steps)), balanced(steps.rows), chosen)}
+    for way in ways:
+        weights.update({_FILES[way.name].format(part): one for part, one in way.weights.items()})
+    return StepTraining(weights, _entry(rows, steps, ways, chosen))
+
+
+def _entry(
+    rows: Any, steps: StepRows, ways: tuple[HeldOut, HeldOut, HeldOut], settings: StepFitSettings
+) -> dict[str, Any]:
+    plain = steps_ms(_roofline(steps), steps.evidence, np.arange(len(steps)))
+    return {
+        "form": "T = n t0 + hypot(C/u, M/v), log u and log v by family and layout, and linear in features within 3",
+        "settings": asdict(settings),
+        "rows": len(steps),
+        "left_out": len(rows) - len(steps),
+        "held_out": {way.name: step_figures(steps.rows, way.predicted_ms) for way in ways},
+        "roofline": step_figures(steps.rows, plain),
+        "compile_gain": gain_figures(steps.rows, ways[0].predicted_ms),
+        "groups": _groups(steps, ways[2]),
+    }
+
+
+def _roofline(steps: StepRows) -> Efficiency:
+    first = steps.evidence.terms[0]
+    return roofline_efficiency(first.of_item.shape[1], first.of_pair.shape[2])
+
+
+def _groups(steps: StepRows, held_out: HeldOut) -> dict[str, Any]:
+    """For each group: errors on GPUs held out, eager rows, with it learned and with it on the roofline."""
+    eager = (steps.rows["compile"] == "none").to_numpy()
+    dies = np.array([steps.evidence.gpus[int(at)].die for at in steps.evidence.gpu])
+    plain, measured = _roofline(steps), steps.evidence.measured_ms
+    found = {}
+    for group in Group:
+        learned, without = np.full(len(steps), np.nan), np.full(len(steps), np.nan)
+        for die, weights in held_out.weights.items():
+            held = np.flatnonzero((dies == die) & eager)
+            learned[held] = held_out.predicted_ms[held]
+            without[held] = steps_ms(_with_group_of(weights, plain, group), steps.evidence, held)
+        # steps in which the group weighs nothing say nothing of it
+        told = np.isfinite(learned) & (np.abs(np.log(without / learned)) > _WEIGHS)
+        ours, theirs = (100.0 * np.abs(one[told] / measured[told] - 1.0) for one in (learned, without))
+        won = float(np.mean(ours < theirs)) if told.any() else 0.0
+        found[group.name.lower()] = {
+            "routed": bool(told.any() and np.median(ours) < np.median(theirs) and won > _WON_SHARE),
+            "cases": int(told.sum()),
+            "learned_mean_percent": _short(ours), "roofline_mean_percent": _short(theirs),
+            "learned_median_percent": _middle(ours), "roofline_median_percent": _middle(theirs),
+            "won": round(won, _DECIMALS),
+        }  # fmt: skip
+    return found
+
+
+_WEIGHS: Final = 0.01
+_WON_SHARE: Final = 0.5
+
+
+def _with_group_of(weights: Efficiency, other: Efficiency, group: Group) -> Efficiency:
+    """The weights, but a group's of another's."""
+    families = group == GROUP_OF_FAMILY
+    parts = {}
+    for name in ("bias", "of_item", "of_pair"):
+        column = getattr(weights, name).copy()
+        column[group] = getattr(other, name)[group]
+        parts[name] = column
+    base = weights.base.copy()
+    base[families] = other.base[families]
+    return replace(weights, base=base, **parts)
+
+
+def _short(errors: F64) -> float | None:
+    return round(float(errors.mean()), _DECIMALS) if len(errors) else None
+
+
+def _middle(errors: F64) -> float | None:
+    return round(float(np.median(errors)), _DECIMALS) if len(errors) else None
