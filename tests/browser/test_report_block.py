@@ -1,4 +1,4 @@
-"""A cell's HTML in a browser: it says what Python worded, follows its notebook, keeps names text, minds its own business."""
+"""A cell's HTML in a browser: it says what Python worded, follows its notebook, and keeps names text."""
 
 from __future__ import annotations
 
