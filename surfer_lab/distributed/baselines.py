@@ -12,9 +12,9 @@ import time
 from dataclasses import dataclass
 
 from surfer_lab.errors import OptionError
-from surfer_lab.planner.convergence.optimizer import Goal
 from surfer_lab.planner.convergence.run_record import PhaseRecord, PhaseRequest, PhaseRunner
 from surfer_lab.planner.convergence.setting import Setting
+from surfer_lab.planner.convergence.tuned_run import Goal
 
 __all__ = ["BaselineRun", "run_optuna", "run_untuned"]
 

@@ -359,11 +359,15 @@ class Cluster:
             ray.get(self._head.release.remote(one.order.group))
         _, stuck = ray.wait(list(one.calls), num_returns=len(one.calls), timeout=_LET_GO_S) if one.calls else ([], [])
         for call, rank in one.calls.items():
+            index = one.members[rank]
             if call in stuck:
-                ray.kill(self._workers[one.members[rank]])
+                faults.append(f"worker {index} of group {one.order.group} did not let go, and died")
+                ray.kill(self._workers[index])
                 continue
-            with contextlib.suppress(ray.exceptions.RayError):
+            try:
                 members.append(ray.get(call).times)
+            except ray.exceptions.RayActorError:
+                faults.append(f"worker {index} of group {one.order.group} died")
         one.calls = {}
         if len(faults) > self.most_replaced:
             self._stop_all()

@@ -16,10 +16,11 @@ from surfer_lab.distributed.cluster import Cluster
 from surfer_lab.distributed.problem import Problem, ProblemFactory
 from surfer_lab.errors import OptionError
 from surfer_lab.planner.convergence.decisions import Decision
-from surfer_lab.planner.convergence.optimizer import Goal, Optimizer, SearchOptions, TunedRun
+from surfer_lab.planner.convergence.optimizer import Optimizer
 from surfer_lab.planner.convergence.run_record import PhaseStatus
 from surfer_lab.planner.convergence.setting import Setting
 from surfer_lab.planner.convergence.tune_options import TuneOptions
+from surfer_lab.planner.convergence.tuned_run import Goal, SearchOptions, TunedRun
 
 __all__ = ["named_factory", "problem_factory", "tune"]
 

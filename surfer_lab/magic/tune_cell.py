@@ -15,8 +15,8 @@ from IPython.display import DisplayHandle, display
 
 from surfer_lab.errors import OptionError, SurferError
 from surfer_lab.magic.run_cell import flush_figures, run_cell_plainly
-from surfer_lab.planner.convergence.optimizer import TunedRun
 from surfer_lab.planner.convergence.tune_options import TuneOptions
+from surfer_lab.planner.convergence.tuned_run import TunedRun
 from surfer_lab.report.training_report import training_html, training_text
 from surfer_lab.view.training_view import TrainingView, tuned_view
 

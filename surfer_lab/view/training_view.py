@@ -15,10 +15,10 @@ from msgspec import Struct
 
 from surfer_lab.planner.convergence.devices import Device
 from surfer_lab.planner.convergence.momentum import implicit_momentum
-from surfer_lab.planner.convergence.optimizer import TunedRun
 from surfer_lab.planner.convergence.run_record import PhaseRecord
 from surfer_lab.planner.convergence.setting import Setting
 from surfer_lab.planner.convergence.time_to_loss import GroupPlan, TrainingPlan
+from surfer_lab.planner.convergence.tuned_run import TunedRun
 from surfer_lab.view.model import TableTwin
 
 __all__ = ["LossCurve", "TrainingView", "plan_table", "planned_view", "tuned_view"]

@@ -19,9 +19,10 @@ from surfer_lab.distributed.conditions import Conditions
 from surfer_lab.distributed.problem import Quadratic
 from surfer_lab.errors import OptionError
 from surfer_lab.planner.convergence.measured_times import cluster_times, worker_rates
-from surfer_lab.planner.convergence.optimizer import Goal, Optimizer, SearchOptions
+from surfer_lab.planner.convergence.optimizer import Optimizer
 from surfer_lab.planner.convergence.run_record import PhaseRequest
 from surfer_lab.planner.convergence.setting import Setting
+from surfer_lab.planner.convergence.tuned_run import Goal, SearchOptions
 from tests.distributed import driver
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -236,3 +237,27 @@ def test_a_killed_driver_loses_at_most_one_interval(cluster, tmp_path):
     )  # fmt: skip
     assert record.is_reached
     assert record.state.updates == state.updates + record.count
+
+
+def test_throughput_shares_use_unequal_workers_better_than_equal_ones(cluster):
+    from surfer_lab.training.evaluate.convergence.shares import share_table, shares_experiment
+
+    case = shares_experiment(cluster)
+    equal, divided = (float(case.columns[f"{kind}_samples_per_s"]) for kind in ("equal", "divided"))
+    assert divided > 1.2 * equal
+    assert len(share_table(case).rows) == 3
+
+
+def test_the_momentum_experiment_tells_theory_fit_and_staleness(cluster):
+    from dataclasses import replace
+
+    from surfer_lab.training.evaluate.convergence.effort import QUICK
+    from surfer_lab.training.evaluate.convergence.momentum import momentum_experiment, momentum_table
+
+    found = list(momentum_experiment(cluster, replace(QUICK, momentum_runs=8, momentum_groups=(2,))))
+    assert [case.columns["work_times"] for case, _, _ in found] == ["exponential", "constant"]
+    exponential = found[0][0]
+    assert exponential.columns["theory"] == 0.5
+    assert 0.2 < exponential.columns["measured"] < 0.8
+    assert found[0][2].sum() > 0
+    assert "1 - 1/g" in momentum_table([row for _, row, _ in found]).as_text()

@@ -7,7 +7,8 @@ from html.parser import HTMLParser
 import msgspec
 import pytest
 
-from surfer_lab.planner.convergence.optimizer import Goal, Optimizer
+from surfer_lab.planner.convergence.optimizer import Optimizer
+from surfer_lab.planner.convergence.tuned_run import Goal
 from surfer_lab.report.training_report import training_html, training_markdown, training_page, training_text
 from surfer_lab.view.training_view import tuned_view
 from tests.planner.convergence.simulated import SimulatedCluster

@@ -5,7 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from surfer_lab.planner.convergence.optimizer import Goal, Optimizer
+from surfer_lab.planner.convergence.optimizer import Optimizer
+from surfer_lab.planner.convergence.tuned_run import Goal
 from surfer_lab.view.training_view import TrainingView, planned_view, tuned_view
 from tests.planner.convergence.simulated import SimulatedCluster
 from tests.planner.convergence.test_time_to_loss import cluster, plan

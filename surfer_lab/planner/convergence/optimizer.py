@@ -19,7 +19,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final
 
 from surfer_lab.errors import OptionError
-from surfer_lab.planner.convergence.candidates import COLD_START_RATES, candidates, is_ruled_out
+from surfer_lab.planner.convergence.candidates import candidates, is_ruled_out
 from surfer_lab.planner.convergence.cluster_times import ClusterTimes
 from surfer_lab.planner.convergence.decisions import Decision, DecisionKind
 from surfer_lab.planner.convergence.hardware_efficiency import group_counts, group_times
@@ -35,76 +35,15 @@ from surfer_lab.planner.convergence.run_record import (
 from surfer_lab.planner.convergence.setting import Setting
 from surfer_lab.planner.convergence.statistical_efficiency import StatisticalModel
 from surfer_lab.planner.convergence.time_to_loss import TrainingPlan, plan_training
+from surfer_lab.planner.convergence.tuned_run import Goal, Phase, PhaseRole, SearchOptions, TunedRun
 
-__all__ = ["Goal", "Optimizer", "Phase", "PhaseRole", "SearchOptions", "TunedRun"]
+__all__ = ["Optimizer"]
 
-COLD_MOMENTUM: Final = 0.9
 _DIVERGED: Final = 4.0  # times the first loss
+_HARDLY_MOVED: Final = 0.93  # of the first loss
+_MOST_STRETCHED: Final = 8.0
 _MOST_DIVERGED: Final = 20  # settings, trials included
 _FASTER: Final = 1.10  # more groups must give more than 10 % faster iterations
-
-
-@dataclass(frozen=True, kw_only=True)
-class Goal:
-    """What is to be reached: the mean loss of `window` updates, within `max_seconds`."""
-
-    batch_size: int
-    target_loss: float
-    window: int = 20
-    max_seconds: float = 3600.0
-    seed: int = 0
-
-
-@dataclass(frozen=True, kw_only=True)
-class SearchOptions:
-    """How the search is done; the defaults are Omnivore's where it names them."""
-
-    overhead_fraction: float = 0.10
-    trial_updates: int = 16  # trials with few groups make fewer, in the same seconds
-    probe_rounds: int = 2  # of each group, for measuring
-    least_trials: int = 2  # of the first search, whatever they cost: a short run has no 10 % to spend
-    cold_rates: tuple[float, ...] = COLD_START_RATES
-    momentum: float = COLD_MOMENTUM
-    least_epoch_s: float = 5.0
-    max_groups: int | None = None
-
-
-class PhaseRole:
-    """Why a phase ran."""
-
-    TRIAL = "trial"
-    PROBE = "probe"
-    EPOCH = "epoch"
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Phase:
-    """A phase of the run: `begun_s` on the run's own clock."""
-
-    role: str
-    begun_s: float
-    record: PhaseRecord
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class TunedRun:
-    """What came of it. `seconds` is wall time from begin to end, `tuning_s` the part not spent on kept updates."""
-
-    setting: Setting | None
-    state: RunState | None
-    is_reached: bool
-    is_interrupted: bool
-    seconds: float
-    tuning_s: float
-    phases: tuple[Phase, ...]
-    decisions: tuple[Decision, ...]
-    times: ClusterTimes | None
-    plan: TrainingPlan | None
-
-    @property
-    def overhead_fraction(self) -> float:
-        """Share of the time that searching took."""
-        return self.tuning_s / self.seconds if self.seconds > 0 else 0.0
 
 
 @dataclass(eq=False)
@@ -129,6 +68,7 @@ class Optimizer:
         self._times: ClusterTimes | None = None
         self._plan: TrainingPlan | None = None
         self._is_reached = False
+        self._stretch = 1.0  # of trials, where short ones say little
         self.cold_rate = math.nan  # the synchronous rate that the cold start chose
 
     def run(self, resumed: tuple[RunState, dict[str, Any]] | None = None) -> TunedRun:
@@ -247,6 +187,11 @@ class Optimizer:
             setting = self._translated(groups, self.options.momentum, rates[at])
             if is_ruled_out(setting, self._diverged) is None:
                 record = self._trial(setting, DecisionKind.COLD_START, max_seconds=seconds)
+                while at == start and self._says_little(record) and self._stretch < _MOST_STRETCHED:
+                    self._stretch *= 2.0
+                    seconds = self._trial_seconds(groups)
+                    self._log(DecisionKind.MEASURED, f"the loss hardly moved: trials of {seconds:.2f} s instead")
+                    record = self._trial(setting, DecisionKind.COLD_START, max_seconds=seconds)
                 found[at], scores[at] = record, _score(record)
                 if self._is_reached:
                     best = at
@@ -267,6 +212,10 @@ class Optimizer:
         self.cold_rate, self._best = rates[best], found[best].request.setting
         self._estimate(found[best])
         return found[best]
+
+    def _says_little(self, record: PhaseRecord) -> bool:
+        """Whether a trial ended where it began, or so near that noise decides: a plateau, or too few updates."""
+        return not record.is_diverged and not self._is_reached and _score(record) > _HARDLY_MOVED * self._first_loss
 
     @staticmethod
     def _translated(groups: int, total_momentum: float, synchronous_rate: float) -> Setting:
@@ -344,7 +293,7 @@ class Optimizer:
         if self._times is None:
             return self.options.least_epoch_s / 10.0
         mine = group_times(self._times, groups)
-        return max(self.options.trial_updates * mine.seconds, 3.0 * mine.round_s)
+        return self._stretch * max(self.options.trial_updates * mine.seconds, 3.0 * mine.round_s)
 
     def _train_epoch(self) -> None:
         """Go on with the chosen setting, long enough that the search stays a small part."""

@@ -16,6 +16,7 @@ from surfer_lab.planner.convergence.statistical_efficiency import StatisticalMod
 __all__ = ["GroupPlan", "TrainingPlan", "plan_training"]
 
 _ITERATIONS_ERROR = 0.10  # of I_1 where it was measured once
+_AS_SOON = 1.05
 SECONDS_PER_HOUR = 3600.0
 
 
@@ -51,8 +52,10 @@ class TrainingPlan:
 
     @property
     def best(self) -> GroupPlan:
-        """The row that reaches the loss soonest; of two alike the one with fewer groups."""
-        return min(self.rows, key=lambda row: (row.relative_time, row.setting.groups))
+        """The fewest groups within 5 % of the soonest: what more of them would gain is less than is known of it."""
+        soonest = min(row.relative_time for row in self.rows)
+        near = (row for row in self.rows if row.relative_time <= _AS_SOON * soonest)
+        return min(near, key=lambda row: row.setting.groups)
 
     def row(self, groups: int) -> GroupPlan:
         """The row of so many groups."""

@@ -8,9 +8,10 @@ import pytest
 from surfer_lab.errors import OptionError
 from surfer_lab.planner.convergence.candidates import candidates, is_ruled_out
 from surfer_lab.planner.convergence.decisions import Decision, DecisionKind
-from surfer_lab.planner.convergence.optimizer import Goal, Optimizer, PhaseRole, SearchOptions
+from surfer_lab.planner.convergence.optimizer import Optimizer
 from surfer_lab.planner.convergence.run_record import PhaseRequest
 from surfer_lab.planner.convergence.setting import Setting
+from surfer_lab.planner.convergence.tuned_run import Goal, PhaseRole, SearchOptions
 from tests.planner.convergence.simulated import SimulatedCluster
 
 GOAL = Goal(batch_size=16, target_loss=1e-3, window=8, max_seconds=4000.0)

@@ -17,7 +17,8 @@ import numpy as np
 from surfer_lab.distributed.baselines import BaselineRun, run_optuna, run_untuned
 from surfer_lab.distributed.cluster import Cluster
 from surfer_lab.planner.convergence.hardware_efficiency import group_counts
-from surfer_lab.planner.convergence.optimizer import Optimizer, PhaseRole, SearchOptions, TunedRun
+from surfer_lab.planner.convergence.optimizer import Optimizer
+from surfer_lab.planner.convergence.tuned_run import PhaseRole, SearchOptions, TunedRun
 from surfer_lab.training.evaluate.cases import Case, Cell, Table
 from surfer_lab.training.evaluate.convergence.effort import Effort
 from surfer_lab.training.evaluate.convergence.workloads import WORKERS, WORKLOADS, Workload
