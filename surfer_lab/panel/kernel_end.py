@@ -33,7 +33,7 @@ from surfer_lab.panel.messages import (
     Progress,
     Request,
 )
-from surfer_lab.panel.worker import Job, Stopped, Urgency, Worker
+from surfer_lab.panel.worker import Duty, Job, Stopped, Worker
 
 __all__ = ["Channel", "KernelEnd"]
 
@@ -171,7 +171,7 @@ class KernelEnd:
             self._reply(link, reply)
 
         with self._lock:  # the worker must not finish it before it is noted
-            link.jobs[request.id] = self.worker.submit(Urgency.REQUEST, work)
+            link.jobs[request.id] = self.worker.submit(Duty.REQUEST, work)
 
     def _cancel(self, link: _Link, request: Cancel) -> Cancelled:
         with self._lock:

@@ -1,4 +1,4 @@
-"""How does a prediction reach people while it is still being worked out? As run at once, its what-ifs and grid behind.
+"""How does a prediction reach people while it is still being worked out? As run at once, its grid and what-ifs behind.
 
 Where a front end listens, the worker finishes it and the cell is over; where none does (a notebook run headless), it is
 finished before the cell ends, for nothing could be told afterwards. An interrupt leaves what is shown already.
@@ -15,7 +15,7 @@ import msgspec
 from surfer_lab.panel import kept_views
 from surfer_lab.panel.kernel_end import KernelEnd
 from surfer_lab.panel.messages import GridReady, Predicted
-from surfer_lab.panel.worker import Job, Stopped, Urgency
+from surfer_lab.panel.worker import Duty, Job, Stopped
 from surfer_lab.report.bundle import mime_bundle
 from surfer_lab.report.prediction import Prediction
 from surfer_lab.view.model import ViewModel
@@ -37,11 +37,11 @@ def publish(end: KernelEnd, prediction: Prediction, view: ViewModel | None = Non
 
 
 def publish_in_steps(end: KernelEnd, prediction: Prediction, show: Show, first: Mapping[str, Any]) -> None:
-    """Show it as run (`first`, its bundle); then, here or behind the cell, with its what-ifs, then with its grid."""
+    """Show it as run (`first`, its bundle); then, here or behind the cell, with its grid, then with all what-ifs."""
     show(dict(first))
     publish(end, prediction, prediction.first_view)
     if end.is_watched:
-        end.worker.submit(Urgency.FINISHING, lambda job: _finish(end, prediction, show, job))
+        end.worker.submit(Duty.FINISHING, lambda job: _finish(end, prediction, show, job))
         return
     try:
         _finish(end, prediction, show, None)
@@ -56,9 +56,11 @@ def _finish(end: KernelEnd, prediction: Prediction, show: Show, job: Job | None)
 
     try:
         between()
-        show(mime_bundle(prediction.view))
-        publish(end, prediction)
         grid = prediction.compute_grid(between)
+        view = msgspec.structs.replace(prediction.first_view, grid=grid)
+        show(mime_bundle(view))
+        publish(end, prediction, view)
+        between()
         view = msgspec.structs.replace(prediction.view, grid=grid)
         show(mime_bundle(view))
         publish(end, prediction, view)

@@ -1,45 +1,42 @@
-"""Who works while cells run? One daemon thread: requests that take long first, finishing of predictions behind them.
+"""Who works while cells run? Two daemon threads: one answers requests that take long, one finishes predictions.
 
-Work is done in passes; between two of them it calls `breathe`, which runs what is more urgent, waits while a cell is
-being observed (its times must not be disturbed) and stops what was cancelled. A kernel's interrupt does not reach this
-thread, and its end does not wait for it.
+Each does one thing after the other, and neither waits for the other. Work is done in passes; between two of them it
+calls `breathe`, which waits while a cell is being observed (its times must not be disturbed) and stops what was
+cancelled. A kernel's interrupt does not reach these threads, and its end does not wait for them.
 """
 
 from __future__ import annotations
 
 import contextlib
 import contextvars
-import itertools
 import queue
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from enum import IntEnum
+from enum import Enum
 from typing import Final
 
-__all__ = ["Job", "Stopped", "Urgency", "Worker"]
+__all__ = ["Duty", "Job", "Stopped", "Worker"]
 
 _QUIET_WAIT_S: Final = 60.0  # a gate that somebody left closed does not hold work up for ever
 
 
-class Urgency(IntEnum):
-    REQUEST = 0
-    FINISHING = 1
+class Duty(Enum):
+    REQUEST = "request"
+    FINISHING = "finishing"
 
 
 class Stopped(Exception):
     """The work was cancelled."""
 
 
-@dataclass(order=True)
+@dataclass(eq=False)
 class Job:
     """Something to do; `stop` cancels it. Runs in the context (parent header of the cell) in which it was made."""
 
-    urgency: Urgency
-    number: int
-    work: Callable[[Job], object] = field(compare=False)
-    context: contextvars.Context = field(compare=False, default_factory=contextvars.copy_context)
-    _stopped: threading.Event = field(compare=False, default_factory=threading.Event)
+    work: Callable[[Job], object]
+    context: contextvars.Context = field(default_factory=contextvars.copy_context)
+    _stopped: threading.Event = field(default_factory=threading.Event)
 
     def stop(self) -> None:
         """Cancel it: it ends at its next pass, or before it began."""
@@ -52,31 +49,30 @@ class Job:
 
 
 class Worker:
-    """The thread, started with the first job."""
+    """The threads, each started with the first job of its duty."""
 
     def __init__(self) -> None:
-        self._jobs: queue.PriorityQueue[Job] = queue.PriorityQueue()
-        self._numbers = itertools.count()
-        self._thread: threading.Thread | None = None
+        self._jobs: dict[Duty, queue.SimpleQueue[Job]] = {duty: queue.SimpleQueue() for duty in Duty}
+        self._threads: dict[Duty, threading.Thread] = {}
         self._lock = threading.Lock()
         self._open = threading.Event()
         self._open.set()
 
-    def submit(self, urgency: Urgency, work: Callable[[Job], object]) -> Job:
+    def submit(self, duty: Duty, work: Callable[[Job], object]) -> Job:
         """Do it when its turn comes. `work` must not raise: whoever waits for it would never know."""
-        job = Job(urgency, next(self._numbers), work)
+        job = Job(work)
         with self._lock:
-            self._jobs.put(job)
-            if self._thread is None or not self._thread.is_alive():
-                self._thread = threading.Thread(target=self._run, name="surfer-lab", daemon=True)
-                self._thread.start()
+            self._jobs[duty].put(job)
+            thread = self._threads.get(duty)
+            if thread is None or not thread.is_alive():
+                thread = threading.Thread(target=self._run, args=(duty,), name=f"surfer-lab {duty.value}", daemon=True)
+                self._threads[duty] = thread
+                thread.start()
         return job
 
     def breathe(self, job: Job) -> None:
         """Between two passes of a job: raises Stopped where it was cancelled."""
         self._open.wait(_QUIET_WAIT_S)
-        if job.urgency is not Urgency.REQUEST:
-            self._run_urgent()
         if job.is_stopped:
             raise Stopped
 
@@ -91,22 +87,12 @@ class Worker:
 
     def wait(self, timeout_s: float = 60.0) -> bool:
         """Whether all that was submitted so far is done within the time; for tests and for a kernel's end."""
-        done = threading.Event()
-        self.submit(Urgency.FINISHING, lambda _job: done.set())
-        return done.wait(timeout_s)
+        done = [threading.Event() for _ in Duty]
+        for duty, event in zip(Duty, done, strict=True):
+            self.submit(duty, lambda _job, event=event: event.set())  # type: ignore[misc] # bound now, not when it runs
+        return all(event.wait(timeout_s) for event in done)
 
-    def _run(self) -> None:
+    def _run(self, duty: Duty) -> None:
         while True:
-            job = self._jobs.get()
-            job.context.run(job.work, job)
-
-    def _run_urgent(self) -> None:
-        while True:
-            try:
-                job = self._jobs.get_nowait()
-            except queue.Empty:
-                return
-            if job.urgency is not Urgency.REQUEST:
-                self._jobs.put(job)
-                return
+            job = self._jobs[duty].get()
             job.context.run(job.work, job)

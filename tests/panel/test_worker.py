@@ -7,29 +7,33 @@ import threading
 
 import pytest
 
-from surfer_lab.panel.worker import Stopped, Urgency, Worker
+from surfer_lab.panel.worker import Duty, Stopped, Worker
 
 PATIENCE_S = 60
 
 
-def test_an_urgent_request_runs_between_the_passes_of_what_is_being_finished():
+def test_a_request_does_not_wait_for_a_prediction_that_is_being_finished():
     worker, order = Worker(), []
-    begun, asked = threading.Event(), threading.Event()
+    begun, answered = threading.Event(), threading.Event()
 
     def finishing(job):
-        order.append("first pass")
         begun.set()
-        assert asked.wait(PATIENCE_S)
-        worker.breathe(job)
-        order.append("second pass")
+        assert answered.wait(PATIENCE_S)
+        order.append("finished")
 
-    worker.submit(Urgency.FINISHING, finishing)
+    worker.submit(Duty.FINISHING, finishing)
     assert begun.wait(PATIENCE_S)
-    worker.submit(Urgency.FINISHING, lambda job: order.append("another prediction"))
-    worker.submit(Urgency.REQUEST, lambda job: order.append("request"))
-    asked.set()
+    worker.submit(Duty.REQUEST, lambda job: (order.append("answered"), answered.set()))
     assert worker.wait(PATIENCE_S)
-    assert order == ["first pass", "request", "second pass", "another prediction"]
+    assert order == ["answered", "finished"]
+
+
+def test_jobs_of_a_duty_run_one_after_the_other():
+    worker, order = Worker(), []
+    for number in range(20):
+        worker.submit(Duty.REQUEST, lambda job, number=number: order.append(number))
+    assert worker.wait(PATIENCE_S)
+    assert order == list(range(20))
 
 
 def test_no_pass_begins_while_a_cell_is_measured():
@@ -42,15 +46,15 @@ def test_no_pass_begins_while_a_cell_is_measured():
         passes.append("pass")
 
     with worker.quiet():
-        worker.submit(Urgency.FINISHING, work)
+        worker.submit(Duty.FINISHING, work)
         assert begun.wait(PATIENCE_S)
         assert not passes
     assert worker.wait(PATIENCE_S)
     assert passes == ["pass"]
 
 
-@pytest.mark.parametrize("urgency", list(Urgency))
-def test_cancelled_work_ends_at_its_next_pass(urgency):
+@pytest.mark.parametrize("duty", list(Duty))
+def test_cancelled_work_ends_at_its_next_pass(duty):
     worker, told = Worker(), []
     begun, cancelled = threading.Event(), threading.Event()
 
@@ -61,7 +65,7 @@ def test_cancelled_work_ends_at_its_next_pass(urgency):
             worker.breathe(job)
         told.append(job.is_stopped)
 
-    job = worker.submit(urgency, work)
+    job = worker.submit(duty, work)
     assert begun.wait(PATIENCE_S)
     job.stop()
     cancelled.set()
@@ -73,6 +77,6 @@ def test_work_runs_in_the_context_in_which_it_was_asked_for():
     cell = contextvars.ContextVar("cell", default="none")
     worker, seen = Worker(), []
     cell.set("third cell")
-    worker.submit(Urgency.FINISHING, lambda job: seen.append(cell.get()))
+    worker.submit(Duty.FINISHING, lambda job: seen.append(cell.get()))
     assert worker.wait(PATIENCE_S)
     assert seen == ["third cell"]
