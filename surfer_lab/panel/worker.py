@@ -1,7 +1,7 @@
 """Who works while cells run? Two daemon threads: one answers requests that take long, one finishes predictions.
 
 Each does one thing after the other, and neither waits for the other. Work is done in passes; between two of them it
-calls `breathe`, which waits while a cell is being observed (its times must not be disturbed) and stops what was
+calls `breathe`, which waits while a cell begins to be measured (its times must not be disturbed) and stops what was
 cancelled. A kernel's interrupt does not reach these threads, and its end does not wait for them.
 """
 
@@ -11,6 +11,7 @@ import contextlib
 import contextvars
 import queue
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum
@@ -18,7 +19,9 @@ from typing import Final
 
 __all__ = ["Duty", "Job", "Stopped", "Worker"]
 
-_QUIET_WAIT_S: Final = 60.0  # a gate that somebody left closed does not hold work up for ever
+# seconds after the start of a measured cell for which work waits: a request's asker sits there, and a loop that runs
+# for longer has been profiled by then, the median of its other steps is no worse for a disturbed one
+_QUIET_S: Final = {"request": 3.0, "finishing": 60.0}
 
 
 class Duty(Enum):
@@ -34,6 +37,7 @@ class Stopped(Exception):
 class Job:
     """Something to do; `stop` cancels it. Runs in the context (parent header of the cell) in which it was made."""
 
+    duty: Duty
     work: Callable[[Job], object]
     context: contextvars.Context = field(default_factory=contextvars.copy_context)
     _stopped: threading.Event = field(default_factory=threading.Event)
@@ -55,12 +59,13 @@ class Worker:
         self._jobs: dict[Duty, queue.SimpleQueue[Job]] = {duty: queue.SimpleQueue() for duty in Duty}
         self._threads: dict[Duty, threading.Thread] = {}
         self._lock = threading.Lock()
+        self._closed_s = 0.0
         self._open = threading.Event()
         self._open.set()
 
     def submit(self, duty: Duty, work: Callable[[Job], object]) -> Job:
         """Do it when its turn comes. `work` must not raise: whoever waits for it would never know."""
-        job = Job(work)
+        job = Job(duty, work)
         with self._lock:
             self._jobs[duty].put(job)
             thread = self._threads.get(duty)
@@ -72,13 +77,14 @@ class Worker:
 
     def breathe(self, job: Job) -> None:
         """Between two passes of a job: raises Stopped where it was cancelled."""
-        self._open.wait(_QUIET_WAIT_S)
+        self._open.wait(max(0.0, self._closed_s + _QUIET_S[job.duty.value] - time.monotonic()))
         if job.is_stopped:
             raise Stopped
 
     @contextlib.contextmanager
     def quiet(self) -> Iterator[None]:
-        """No pass begins inside: a cell is being measured."""
+        """No pass begins in the first while inside: a cell is being measured."""
+        self._closed_s = time.monotonic()
         self._open.clear()
         try:
             yield

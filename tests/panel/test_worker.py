@@ -7,6 +7,7 @@ import threading
 
 import pytest
 
+from surfer_lab.panel import worker as module
 from surfer_lab.panel.worker import Duty, Stopped, Worker
 
 PATIENCE_S = 60
@@ -51,6 +52,20 @@ def test_no_pass_begins_while_a_cell_is_measured():
         assert not passes
     assert worker.wait(PATIENCE_S)
     assert passes == ["pass"]
+
+
+def test_a_cell_that_runs_for_long_does_not_hold_requests_up(monkeypatch):
+    monkeypatch.setitem(module._QUIET_S, "request", 0.01)
+    worker, passes = Worker(), []
+
+    def work(job):
+        worker.breathe(job)
+        passes.append("pass")
+
+    with worker.quiet():
+        worker.submit(Duty.REQUEST, work)
+        assert worker.wait(PATIENCE_S)
+        assert passes == ["pass"]
 
 
 @pytest.mark.parametrize("duty", list(Duty))
