@@ -1,6 +1,6 @@
 """Which shapes does the front end read? Writes the JSON Schemas and the TypeScript types made from them.
 
-    python -m tools.generate_types            write the schema.json of view and panel, and src/generated/*.ts
+    python -m tools.generate_types            write the schema.json of view and panel, and src/generated/protocol.ts
     python -m tools.generate_types --check    1 when what is checked in is stale
 
 Relies on the npm packages being installed (json-schema-to-typescript).
@@ -19,8 +19,7 @@ from surfer_lab.panel.schema import schema_text as protocol_schema_text
 from surfer_lab.view.schema import SCHEMA_FILE, schema_text
 
 ROOT: Final = Path(__file__).resolve().parents[1]
-TYPES_FILE: Final = ROOT / "src" / "generated" / "view_model.ts"
-PROTOCOL_FILE: Final = ROOT / "src" / "generated" / "protocol.ts"
+TYPES_FILE: Final = ROOT / "src" / "generated" / "protocol.ts"
 BANNER: Final = "// Made from %s by tools.generate_types; change %s."
 
 
@@ -54,13 +53,11 @@ def _with_tuples(schema: Any) -> Any:
 def main(arguments: list[str]) -> int:
     """Write the files, or with --check say which is stale."""
     schema, protocol = schema_text(), protocol_schema_text()
-    of_view = BANNER % ("surfer_lab/view/schema.json", "surfer_lab/view/model.py")
-    of_protocol = BANNER % ("surfer_lab/panel/schema.json", "surfer_lab/{panel/messages,view/*_model}.py")
+    banner = BANNER % ("surfer_lab/panel/schema.json", "surfer_lab/{panel/messages,view/*_model}.py")
     wanted = {
         SCHEMA_FILE: schema,
-        TYPES_FILE: types_text(schema, of_view),
         PROTOCOL_SCHEMA_FILE: protocol,
-        PROTOCOL_FILE: types_text(protocol, of_protocol),
+        TYPES_FILE: types_text(protocol, banner),
     }
     stale = [path for path, text in wanted.items() if not path.is_file() or path.read_text(encoding="utf-8") != text]
     if "--check" in arguments:
