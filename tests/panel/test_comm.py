@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from importlib.resources import as_file, files
+
 import pytest
 
+from surfer_lab.report.example import EXAMPLE_FILE
 from tests.panel.conftest import CELL
 
 
@@ -108,6 +111,29 @@ def test_an_own_price_is_in_the_view_that_answers(kernel, predicted):
     assert view["provenance"]["id"] == prediction
     again = kernel.answer(kernel.ask(comm, "price", prediction=prediction, gpu="L4", usd_per_hour=None))["view"]
     assert "your price" not in {price["note"] for price in again["prices"]}
+
+
+def test_a_prediction_that_is_displayed_is_announced_too(kernel, predicted):
+    code = (
+        "import surfer_lab\nfrom surfer_lab.report.example import example_trace\n"
+        "surfer_lab.predict(example_trace(), on=['L4'], name='displayed')"
+    )
+    assert kernel.run(code) is None
+    told = kernel.wait(lambda data: data.get("kind") == "predicted" and data["view"]["name"] == "displayed")
+    assert told["entry"]["is_live"]
+    assert told["view"]["grid"]["compiles"] == ["off", "default"]
+
+
+def test_a_trace_file_is_read_and_predicted_with_progress(kernel, predicted):
+    comm, _ = predicted
+    with as_file(files("surfer_lab.report").joinpath("examples", EXAMPLE_FILE)) as path:
+        name = kernel.ask(comm, "trace", path=str(path))
+        view = kernel.answer(name)["view"]
+    assert view["name"] == EXAMPLE_FILE
+    assert view["provenance"]["source"] == "file"
+    assert view["provenance"]["file"] == EXAMPLE_FILE
+    said = [data["text"] for data in kernel.comm_data() if data.get("id") == name and data["kind"] == "progress"]
+    assert "predicting" in said
 
 
 def test_nothing_leaks_over_reloads_and_reregistrations(kernel, predicted):
