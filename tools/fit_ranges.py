@@ -40,7 +40,7 @@ from surfer_lab.training.evaluate.cases import Case
 from surfer_lab.training.evaluate.e2e import BLENDED, LEARNED, no_origin_cases, pair_cases
 from surfer_lab.training.evaluate.model_ops import read_cases
 from surfer_lab.training.evaluate.protocol import Protocol
-from surfer_lab.training.evaluate.timm import CALIBRATED
+from surfer_lab.training.evaluate.timm_held_out import WAYS as TIMM_WAYS
 from surfer_lab.training.gpu_names import gpu_spelled
 from tools.measured_work import OPERATIONS, MeasuredOp, deepbench, kernel_timings, trace_of
 
@@ -162,7 +162,7 @@ def timm_cases(path: Path) -> list[Case]:
             high_ms=row["high_ms"], measured_ms=row["measured_ms"],
         )
         for row in rows
-        if row["method"] == CALIBRATED and row["predicted_ms"] and row["high_ms"]
+        if row["method"] == TIMM_WAYS["GPU"] and row["predicted_ms"] and row["high_ms"]
     ]  # fmt: skip
 
 

@@ -69,7 +69,7 @@ KINDS: Final[dict[str, Kind]] = {
     "timm": Kind(
         module="timm",
         function="evaluate_timm",
-        takes=("data", "sample", "cache", "workers", "progress"),
+        takes=("data", "protocol", "sample", "cache", "workers", "progress"),
         needs_data=True,
     ),
 }

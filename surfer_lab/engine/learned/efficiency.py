@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Final
 
 import numpy as np
@@ -24,13 +24,14 @@ from numpy.typing import NDArray
 
 from surfer_lab.engine.learned.facts import FAMILIES, Fact
 from surfer_lab.engine.learned.item_terms import GROUP_OF_FAMILY, IS_ARITHMETIC, Group, ItemTerms, item_terms
+from surfer_lab.engine.learned.weight_files import weight_folder
 from surfer_lab.engine.lowering import Family
 from surfer_lab.engine.rates import RATE_CLASSES
 from surfer_lab.hardware.dtypes import RateClass
 from surfer_lab.hardware.gpu import Gpu
 from surfer_lab.units import NS_PER_MS
 
-__all__ = ["BEND", "Efficiency", "efficiency", "efficiency_ms", "has_efficiency_without", "items_ns"]
+__all__ = ["BEND", "Efficiency", "efficiency", "efficiency_ms", "has_efficiency_without", "items_ns", "read_efficiency"]
 
 F32 = NDArray[np.float32]
 F64 = NDArray[np.float64]
@@ -39,7 +40,6 @@ I64 = NDArray[np.int64]
 
 BEND: Final = 3.0  # features change a logarithm by at most this
 ALL: Final = "all"
-_WEIGHTS: Final = "weights"
 _WINOGRAD: Final = 2.25
 _IS_KXK: Final = np.array(
     [*(one in (Family.CONV_KXK, Family.DGRAD_KXK, Family.WGRAD_KXK) for one in FAMILIES), False], dtype=bool
@@ -57,15 +57,19 @@ class Efficiency:
     floor_ms: float
 
 
-@cache
 def efficiency(without_die: str = "") -> Efficiency:
-    """The shipped weights, or those whose fit left out what was measured on a die."""
+    """The weights in use, or those whose fit left out what was measured on a die."""
     return read_efficiency(f"steps-{without_die or ALL}")
 
 
 def read_efficiency(name: str) -> Efficiency:
-    """Shipped weights by file name, without its ending."""
-    with (files(__package__) / _WEIGHTS / f"{name}.npz").open("rb") as stream, np.load(stream) as stored:
+    """The weights in use by file name, without its ending."""
+    return _read(weight_folder(), name)
+
+
+@cache
+def _read(folder: Path, name: str) -> Efficiency:
+    with (folder / f"{name}.npz").open("rb") as stream, np.load(stream) as stored:
         return Efficiency(
             base=stored["base"].astype(np.float32), bias=stored["bias"].astype(np.float32),
             of_item=stored["of_item"].astype(np.float32), of_pair=stored["of_pair"].astype(np.float32),
@@ -75,7 +79,7 @@ def read_efficiency(name: str) -> Efficiency:
 
 def has_efficiency_without(die: str) -> bool:
     """Whether there are weights whose fit left that die out."""
-    return (files(__package__) / _WEIGHTS / f"steps-{die}.npz").is_file()
+    return (weight_folder() / f"steps-{die}.npz").is_file()
 
 
 def efficiency_ms(weights: Efficiency, facts: F64, terms: ItemTerms) -> F32:

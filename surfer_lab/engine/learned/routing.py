@@ -67,7 +67,6 @@ def routes() -> dict[LearnedFamily, Route]:
     return found
 
 
-@cache
 def learned_groups() -> frozenset[str]:
     """Groups of families (`item_terms.Group`, by name) whose work on matrix units and in memory is learned from steps.
 

@@ -22,6 +22,8 @@ from numpy.typing import NDArray
 from surfer_lab.hardware.catalog import Catalog, load_catalog
 from surfer_lab.training.evaluate.cases import Case, Cell, ErrorStats, Evaluation, Table, stats_by, stats_of
 from surfer_lab.training.evaluate.held_out import FOLD_COUNT, fitted_without, folds_of
+from surfer_lab.training.evaluate.protocol import Protocol, protocol_named
+from surfer_lab.training.evaluate.timm_held_out import held_out_timm
 from surfer_lab.training.evaluate.timm_predictions import RowPrediction, predict_rows
 from surfer_lab.training.timm_table.fractions import fit_factors, steps_ms
 from surfer_lab.training.timm_table.make import make_captures
@@ -49,6 +51,7 @@ Progress = Callable[[str, int, int], None]  # what is done, how many, of how man
 def evaluate_timm(
     data: Path,
     *,
+    protocol: Protocol | str = Protocol.HELD_OUT,
     cache: Path | None = None,
     sample: int | None = None,
     workers: int = 1,
@@ -60,6 +63,7 @@ def evaluate_timm(
     Captures are kept in `cache` (the user's own folder by default); what is missing is captured in `workers` processes,
     0: in this one.
     """
+    split = protocol_named(protocol) if isinstance(protocol, str) else protocol
     rows = _sampled(read_rows(data), sample)
     store = CaptureStore(cache or cache_folder())
     make_captures(keys_of(rows), store, workers=workers, progress=_named(progress, "captured"))
@@ -72,9 +76,14 @@ def evaluate_timm(
     predictions = [found[int(index)] for index in rows.index]
     cases = _step_cases(rows, predictions)
     gains = _gain_cases(rows, predictions)
+    held_out, tables = held_out_timm(
+        data, cache or cache_folder(), catalog or load_catalog(), protocol=split, sample=sample, workers=workers,
+        progress=progress,
+    )  # fmt: skip
     return Evaluation(
-        name="timm", cases=(*cases, *gains), tables=_tables(cases, gains), facts=_facts(rows, predictions)
-    )
+        name="timm", cases=(*held_out, *cases, *gains), tables=(*tables, *_tables(cases, gains)),
+        facts={"protocol": split.value, **_facts(rows, predictions)},
+    )  # fmt: skip
 
 
 def _named(progress: Progress | None, what: str) -> Callable[[str, int, int], None]:

@@ -140,7 +140,7 @@ def _at_batch(
 def _predicted(trace: Trace, gpus: tuple[Gpu, ...], compile_mode: str) -> PredictionSet:
     if compile_mode not in _COMPILE_MODES:
         raise OptionError(f"the row was compiled by {compile_mode!r}", remedy=", ".join(_COMPILE_MODES))
-    return predict(trace, gpus, options=EngineOptions(compile=_COMPILE_MODES[compile_mode]))
+    return predict(trace, gpus, options=EngineOptions(compile=_COMPILE_MODES[compile_mode], learned=False))
 
 
 def simple_roofline_ns(prediction: PredictionSet) -> F64:

@@ -26,7 +26,7 @@ from surfer_lab.hardware.catalog import Catalog
 from surfer_lab.training.fit.efficiency_fit import Evidence, StepFitSettings, evidence_of, fit_efficiency, steps_ms
 from surfer_lab.training.fit.step_table import StepTable
 
-__all__ = ["HeldOut", "StepRows", "balanced", "gain_figures", "held_out_steps", "step_figures", "step_rows"]
+__all__ = ["HeldOut", "StepRows", "balanced", "gain_figures", "held_out_steps", "parts_of", "step_figures", "step_rows"]
 
 F64 = NDArray[np.float64]
 I64 = NDArray[np.int64]
@@ -88,19 +88,19 @@ def balanced(rows: pd.DataFrame) -> F64:
     return normal
 
 
+def parts_of(steps: StepRows) -> tuple[tuple[str, NDArray[Any]], ...]:
+    """The part of each row by the three ways of the module's docstring, in its order."""
+    archs = np.array([str(name) for name in steps.rows["arch"]])
+    dies = np.array([steps.evidence.gpus[int(at)].die for at in steps.evidence.gpu])
+    return ("families", _folds(steps.family)), ("architectures", _halves(archs)), ("GPU", dies)
+
+
 def held_out_steps(
     steps: StepRows, settings: StepFitSettings, *, progress: Progress | None = None
 ) -> tuple[HeldOut, HeldOut, HeldOut]:
     """The three ways of the module's docstring, in its order."""
-    archs = np.array([str(name) for name in steps.rows["arch"]])
-    dies = np.array([steps.evidence.gpus[int(at)].die for at in steps.evidence.gpu])
-    ways = (
-        ("families", _folds(steps.family)),
-        ("architectures", _halves(archs)),
-        ("GPU", dies),
-    )
     found = []
-    for name, parts in ways:
+    for name, parts in parts_of(steps):
         predicted = np.full(len(steps), np.nan)
         weights = {}
         for part in sorted(set(parts.tolist())):

@@ -34,13 +34,13 @@ from surfer_lab.training.fit.step_protocols import (
 )
 from surfer_lab.training.fit.step_table import collect_steps
 
-__all__ = ["StepTraining", "train_steps"]
+__all__ = ["FILES", "StepTraining", "train_steps"]
 
 F64 = NDArray[np.float64]
 I64 = NDArray[np.int64]
 Progress = Callable[[str, int, int], None]
 
-_FILES: Final = {"families": "steps-fold{}", "architectures": "steps-half{}", "GPU": "steps-{}"}
+FILES: Final = {"families": "steps-fold{}", "architectures": "steps-half{}", "GPU": "steps-{}"}
 ALL: Final = "steps-all"
 _FITS: Final = 10
 _DECIMALS: Final = 2
@@ -77,7 +77,7 @@ def train_steps(
     told("steps, all rows")
     weights = {ALL: fit_efficiency(steps.evidence, np.arange(len(steps)), balanced(steps.rows), chosen)}
     for way in ways:
-        weights.update({_FILES[way.name].format(part): one for part, one in way.weights.items()})
+        weights.update({FILES[way.name].format(part): one for part, one in way.weights.items()})
     return StepTraining(weights, _entry(rows, steps, ways, chosen))
 
 

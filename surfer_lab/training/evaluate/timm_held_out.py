@@ -1,0 +1,166 @@
+"""How well do the efficiencies learned through the sum predict steps that their fit never saw? Three ways of it.
+
+    whole families of networks, the GPU seen; half of the architectures, their siblings seen; a GPU's die
+
+Each row is predicted by the weights that were fitted without it: the shipped ones, or, under the protocol `logo`, those
+fitted now. Its step is the sum over its items, as in the fit; the engine's replay adds what the host takes, which no
+row here shows. Ranges are the engine's for steps on matrix units, without the GPU's die.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from surfer_lab.engine.learned.efficiency import has_efficiency_without, read_efficiency
+from surfer_lab.engine.ranges import ALL_DIES, range_sets
+from surfer_lab.hardware.catalog import Catalog
+from surfer_lab.training.evaluate.cases import Case, Cell, Table, range_table, stats_by, stats_of
+from surfer_lab.training.evaluate.protocol import Protocol
+
+__all__ = ["held_out_timm"]
+
+F64 = NDArray[np.float64]
+Progress = Callable[[str, int, int], None]
+
+WAYS: Final = {
+    "families": "learned, families held out, the GPU seen",
+    "architectures": "learned, half of the architectures held out",
+    "GPU": "learned, the GPU held out",
+}
+ROOFLINE: Final = "roofline calibrated by family, summed"
+GAIN: Final = "compile gain: learned, families held out"
+CONSTANT: Final = "compile gain: a constant"
+_TABLE: Final = ("gpu", "mode", "layout", "torch", "compile")
+_SAME: Final = ("gpu", "mode", "precision", "layout", "torch", "model", "img_size")
+_CARRIED: Final = ("layout", "torch", "cuda", "arch", "img_size", "params_m", "gmacs", "macts")
+
+
+def held_out_timm(
+    data: Path, cache: Path, catalog: Catalog, *, protocol: Protocol, sample: int | None = None, workers: int = 1,
+    progress: Progress | None = None,
+) -> tuple[list[Case], tuple[Table, ...]]:  # fmt: skip
+    """Cases and tables; none where no step is captured, or no weights are shipped and none are to be fitted."""
+    from surfer_lab.training.fit.efficiency_fit import StepFitSettings, roofline_efficiency, steps_ms
+    from surfer_lab.training.fit.step_protocols import held_out_steps, parts_of, step_rows
+    from surfer_lab.training.fit.step_table import collect_steps, table_path
+    from surfer_lab.training.fit.train_steps import FILES
+    from surfer_lab.training.timm_table.rows import read_rows
+
+    if protocol is not Protocol.LOGO and not has_efficiency_without("fold0"):
+        return [], ()
+    if sample is not None and not table_path(read_rows(data).reset_index(drop=True), cache).is_file():
+        return [], ()  # a table of some networks only would be kept as if it were whole
+    rows, table = collect_steps(data, cache, workers=workers, progress=progress)
+    if not (table.step >= 0).any():
+        return [], ()
+    steps = step_rows(rows, table, catalog)
+    predicted: dict[str, F64] = {}
+    if protocol is Protocol.LOGO:
+        told = None if progress is None else lambda what: progress(what, 0, 1)
+        predicted = {way.name: way.predicted_ms for way in held_out_steps(steps, StepFitSettings(), progress=told)}
+    else:
+        for name, parts in parts_of(steps):
+            predicted[name] = np.full(len(steps), np.nan)
+            for part in sorted(set(parts.tolist())):
+                held = np.flatnonzero(parts == part)
+                weights = read_efficiency(FILES[name].format(part))
+                predicted[name][held] = steps_ms(weights, steps.evidence, held)
+    first = steps.evidence.terms[0]
+    plain = roofline_efficiency(first.of_item.shape[1], first.of_pair.shape[2])
+    predicted_by_method = {WAYS[name]: times for name, times in predicted.items()}
+    predicted_by_method[ROOFLINE] = steps_ms(plain, steps.evidence, np.arange(len(steps)))
+    chosen = _chosen(steps.rows, sample)
+    dies = [steps.evidence.gpus[int(at)].die for at in steps.evidence.gpu]
+    cases = [
+        case
+        for method, times in predicted_by_method.items()
+        for case in _cases(steps.rows, method, times, dies, chosen)
+    ]
+    gains = _gain_rows(steps.rows.iloc[chosen], predicted["families"][chosen])
+    return cases, (
+        stats_by(
+            cases, title="timm: a step summed over its items, held out",
+            by=lambda case: (
+                case.method, case.gpu, case.mode, case.columns["layout"], case.columns["torch"], case.compile
+            ),
+            names=("method", *_TABLE),
+        ),
+        range_table("timm: ranges of a step", [case for case in cases if case.method in WAYS.values()]),
+        *([_gain_table(gains)] if gains else []),
+    )  # fmt: skip
+
+
+def _chosen(rows: pd.DataFrame, sample: int | None) -> NDArray[np.int64]:
+    archs = sorted(rows["arch"].unique())
+    if sample is None or sample >= len(archs):
+        return np.arange(len(rows))
+    some = [archs[at] for at in np.linspace(0, len(archs) - 1, sample).round().astype(int)]
+    return np.flatnonzero(rows["arch"].isin(some).to_numpy())
+
+
+def _cases(rows: pd.DataFrame, method: str, times_ms: F64, dies: list[str], chosen: NDArray[np.int64]) -> list[Case]:
+    found = []
+    sets = range_sets()["sets"]
+    records: list[dict[str, Any]] = rows.iloc[chosen].to_dict("records")  # type: ignore[assignment]  # keys are names
+    for at, row in zip(chosen.tolist(), records, strict=True):
+        time = float(times_ms[at])
+        narrow, wide = sets.get(dies[at], sets[ALL_DIES])["steps"]["matrix"]
+        known = math.isfinite(time) and method != ROOFLINE
+        columns: dict[str, Cell] = {name: _cell(row[name]) for name in _CARRIED if name in row}
+        if known:
+            columns |= {"low90_ms": time / wide, "high90_ms": time * wide}
+        found.append(
+            Case(
+                gpu=str(row["gpu"]), model=str(row["model"]), mode=str(row["mode"]), batch=int(row["batch"]),
+                precision=str(row["precision"]), compile=str(row["compile"]), method=method,
+                predicted_ms=time if math.isfinite(time) else None, low_ms=time / narrow if known else None,
+                high_ms=time * narrow if known else None, measured_ms=float(row["step_ms"]),
+                reason="" if math.isfinite(time) else "nothing is left to fit to", columns=columns,
+            )
+        )  # fmt: skip
+    return found
+
+
+def _cell(value: Any) -> Cell:
+    if isinstance(value, str) or value is None:
+        return value
+    number = float(value)
+    return number if math.isfinite(number) else None
+
+
+def _gain_rows(rows: pd.DataFrame, predicted_ms: F64) -> list[tuple[Cell, ...]]:
+    """Of compiled rows with an eager one: errors of the gain per image, a constant's, and the rank correlation."""
+    table = rows.assign(predicted=predicted_ms)
+    keys = list(_SAME)
+    eager = table[table["compile"] == "none"].drop_duplicates(keys)
+    pairs = table[table["compile"] != "none"].merge(
+        eager[[*keys, "batch", "step_ms", "predicted"]], on=keys, suffixes=("", "_eager")
+    )
+    pairs = pairs[pairs["predicted"].notna() & pairs["predicted_eager"].notna()]
+    found: list[tuple[Cell, ...]] = []
+    for (gpu, torch_version), own in pairs.groupby(["gpu", "torch"], sort=True):
+        images = (own["batch"] / own["batch_eager"]).to_numpy(dtype=np.float64)
+        measured = (own["step_ms_eager"] / own["step_ms"]).to_numpy(dtype=np.float64) * images
+        said = (own["predicted_eager"] / own["predicted"]).to_numpy(dtype=np.float64) * images
+        constant = np.full(len(measured), float(np.median(measured)))
+        ranks = pd.DataFrame({"said": said, "measured": measured}).rank().to_numpy().T
+        correlation = round(float(np.corrcoef(ranks)[0, 1]), 2) if len(said) > 2 else None
+        for method, gain, rank in ((GAIN, said, correlation), (CONSTANT, constant, None)):
+            found.append((method, str(gpu), str(torch_version), *stats_of(gain, measured).cells()[:4], rank))
+    return found
+
+
+def _gain_table(rows: list[tuple[Cell, ...]]) -> Table:
+    return Table(
+        title="timm: gain of torch.compile, learned, families held out",
+        columns=("method", "gpu", "torch", "cases", "mean %", "median %", "worst %", "rank correlation"),
+        rows=tuple(rows),
+        notes=("the gain is the eager over the compiled step, per image; the constant is the median of the same rows",),
+    )
