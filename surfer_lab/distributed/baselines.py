@@ -1,7 +1,7 @@
 """What would be done without the optimizer? One setting throughout, or Optuna within the same budget of trials.
 
-Baselines get their learning rate for nothing: the one that the optimizer's cold start found, and where a run diverges
-the next smaller decade until one does not (only that last run's time counts).
+Untuned runs get their learning rate for nothing, and where one diverges the next smaller decade until one does not
+(only that last run's time counts).
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from surfer_lab.planner.convergence.setting import Setting
@@ -24,15 +25,17 @@ _RATE_UNIT: Final = 0.3  # a factor of two: momenta at one long-run step are nea
 
 
 def candidates(proposed: Setting, *, last_rate: float) -> list[Setting]:
-    """Settings with the proposal's groups, the proposal first, then by their distance from it."""
+    """Settings with the proposal's groups: the proposal, a rate three times as large, the rest by distance from it.
+
+    Rates come from a grid of decades, and one that trained in a few trials may well be too small: that is asked first.
+    """
     step = proposed.learning_rate / (1.0 - proposed.momentum)
     momenta = (*GRID_MOMENTA, *(NEGATIVE_MOMENTA if proposed.groups > 1 else ()))
-    rates = [
-        (proposed.momentum, scale * proposed.learning_rate) for scale in (3.0, 1.0 / 3.0)
-    ]  # of two as near: larger
+    larger = replace(proposed, learning_rate=3.0 * proposed.learning_rate)
+    rates = [(proposed.momentum, proposed.learning_rate / 3.0)]
     rates += [(momentum, rate) for momentum in GRID_MOMENTA for rate in (last_rate, last_rate / 10.0)]
     rates += [(momentum, scale * step * (1.0 - momentum)) for momentum in momenta for scale in (1.0, 1.0 / 3.0)]
-    found = [proposed]
+    found = [proposed, larger]
     for momentum, rate in sorted(rates, key=lambda one: _apart(proposed, *one)):
         if all(_apart(other, momentum, rate) >= _SAME for other in found):
             found.append(Setting(groups=proposed.groups, momentum=momentum, learning_rate=rate))

@@ -40,6 +40,7 @@ from surfer_lab.planner.convergence.tuned_run import Goal, Phase, PhaseRole, Sea
 __all__ = ["Optimizer"]
 
 _DIVERGED: Final = 4.0  # times the first loss
+_TRAINS_WELL: Final = 0.5  # of the first loss, after a trial
 _HARDLY_MOVED: Final = 0.93  # of the first loss
 _MOST_STRETCHED: Final = 8.0
 _MOST_DIVERGED: Final = 20  # settings, trials included
@@ -62,6 +63,8 @@ class Optimizer:
         self._phases: list[Phase] = []
         self._diverged: list[Setting] = []
         self._state: RunState | None = None
+        self._safe_state: RunState | None = None  # before the newest trial that was kept
+        self._has_backed_off = False
         self._best: Setting | None = None
         self._first_loss = math.nan
         self._spent_s = self._tuning_s = self._left_s = 0.0
@@ -69,7 +72,6 @@ class Optimizer:
         self._plan: TrainingPlan | None = None
         self._is_reached = False
         self._stretch = 1.0  # of trials, where short ones say little
-        self.cold_rate = math.nan  # the synchronous rate that the cold start chose
 
     def run(self, resumed: tuple[RunState, dict[str, Any]] | None = None) -> TunedRun:
         """Tune and train until the target or the time limit; an interrupt gives the best so far."""
@@ -199,6 +201,8 @@ class Optimizer:
             improved = at in scores and (at == best or scores[at] < scores[best])
             best = at if improved else best
             if direction < 0 and not improved:
+                if scores[start] < _TRAINS_WELL * self._first_loss:
+                    break  # and a tenth of the rate would be slower
                 direction, at = 1, max(found, default=0)
             elif not improved and math.isfinite(scores.get(best, math.inf)):
                 break
@@ -209,7 +213,7 @@ class Optimizer:
             raise OptionError(
                 f"training diverges at every learning rate down to {rates[-1]:g}", remedy="smaller ones: cold_rates"
             )
-        self.cold_rate, self._best = rates[best], found[best].request.setting
+        self._best = found[best].request.setting
         self._estimate(found[best])
         return found[best]
 
@@ -293,7 +297,7 @@ class Optimizer:
         if self._times is None:
             return self.options.least_epoch_s / 10.0
         mine = group_times(self._times, groups)
-        return self._stretch * max(self.options.trial_updates * mine.seconds, 3.0 * mine.round_s)
+        return self._stretch * max(self.options.trial_updates * mine.seconds, 2.0 * mine.round_s)
 
     def _train_epoch(self) -> None:
         """Go on with the chosen setting, long enough that the search stays a small part."""
@@ -309,11 +313,16 @@ class Optimizer:
                     remedy="fewer groups (max_groups), or smaller learning rates (cold_rates)",
                 )
             self._best = replace(setting, learning_rate=setting.learning_rate / 3.0)
+            if self._has_backed_off:  # it is the state that is bad, not the rate alone
+                self._state = self._safe_state
+            elif self._state is not None:
+                self._state = replace(self._state, velocity=0.0 * self._state.velocity)
+            self._has_backed_off = True
             self._tuning_s += record.wall_s
             self._log(DecisionKind.BACKED_OFF, "diverged: back to the epoch's begin, with a third of the rate",
                       setting=setting)  # fmt: skip
             return
-        self._state = record.state
+        self._state, self._safe_state, self._has_backed_off = record.state, record.state, False
         self._estimate(record)
         self._log(
             DecisionKind.TRAINED, f"{record.count} updates in {record.seconds:.1f} s", setting=setting,
@@ -390,7 +399,7 @@ class Optimizer:
         self._best = record.request.setting
         self._tuning_s = max(0.0, self._tuning_s - record.seconds)
         if not self._is_reached:
-            self._state = record.state
+            self._safe_state, self._state = self._state, record.state
         self._estimate(record)
 
     def _estimate(self, record: PhaseRecord) -> None:
@@ -444,11 +453,13 @@ class Optimizer:
 
 
 def _score(record: PhaseRecord) -> float:
-    """Mean loss over the second half of the trial's time; inf where it diverged."""
+    """Mean loss over the second half of the trial's time, or over its last quarter where that is higher: it may be
+    about to diverge. inf where it has.
+    """
     if record.is_diverged or not record.count:
         return math.inf
-    late = record.column("loss")[record.column("at_s") > record.seconds / 2.0]
-    score = float(late.mean()) if len(late) else math.inf
+    parts = [record.column("loss")[record.column("at_s") > share * record.seconds] for share in (0.5, 0.75)]
+    score = max((float(part.mean()) for part in parts if len(part)), default=math.inf)
     return score if math.isfinite(score) else math.inf
 
 
