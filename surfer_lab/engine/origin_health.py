@@ -25,7 +25,7 @@ from surfer_lab.engine.work_items import Work
 from surfer_lab.hardware.gpu import Gpu
 from surfer_lab.units import NS_PER_MS
 
-__all__ = ["RATE_TOLERANCE", "STEP_TOLERANCE", "OriginHealth", "host_bound_warning", "origin_health"]
+__all__ = ["RATE_TOLERANCE", "STEP_TOLERANCE", "OriginHealth", "cut_warning", "host_bound_warning", "origin_health"]
 
 F64 = NDArray[np.float64]
 B = NDArray[np.bool_]
@@ -81,6 +81,16 @@ def _slower(work: Work, absolute_ns: F64, learned: B) -> float | None:
             off = float(np.median(np.log(work.measured_ns[rows] / absolute_ns[rows])))
             return math.exp(off) if abs(off) > tolerance else None
     return None
+
+
+def cut_warning(step_is_complete: B) -> str | None:
+    """What is said where the recording holds no whole step, (steps,)."""
+    if not len(step_is_complete) or step_is_complete.any():
+        return None
+    return (
+        f"none of the {len(step_is_complete)} recorded steps is whole: what they lack is missing in every prediction; "
+        "record a step more on each side"
+    )
 
 
 def host_bound_warning(busy_ns: float, step_ns: float) -> str | None:

@@ -21,7 +21,7 @@ from surfer_lab.engine.item_times import ItemTimes, absolute_at_origin, item_tim
 from surfer_lab.engine.modelled_timeline import modelled_timeline
 from surfer_lab.engine.one_stream_step import is_one_stream_step, parts_of_rows
 from surfer_lab.engine.options import EngineOptions, ScalingMethod, scaling_method
-from surfer_lab.engine.origin_health import OriginHealth, host_bound_warning, origin_health
+from surfer_lab.engine.origin_health import OriginHealth, cut_warning, host_bound_warning, origin_health
 from surfer_lab.engine.recorded_timeline import recorded_timeline
 from surfer_lab.engine.replay import replay
 from surfer_lab.engine.step_times import PARTS, Windows, parts_of_median_step, step_durations, windows_of
@@ -190,7 +190,8 @@ def _step_times(
     own_step = own.sum(axis=0)
     told = _warnings(timeline, replayed, target)
     waited = host_bound_warning(float(own[0, 0]), float(own_step[0]))
-    return steps, _as_step_times(own, own_step, own_step, shares), (*told, *([waited] if waited else []))
+    said = (waited, cut_warning(trace.steps.complete))
+    return steps, _as_step_times(own, own_step, own_step, shares), (*told, *(one for one in said if one))
 
 
 def _replayed(

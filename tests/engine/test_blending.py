@@ -90,3 +90,11 @@ def test_a_gpu_that_waited_for_its_host_is_said_and_trusted() -> None:
     said = predict(made.trace(), [OTHER_DIE], origin=ORIGIN)
     assert said.origin_is_trusted
     assert any("busy in 20% of the recorded step" in warning for warning in said.warnings)
+
+
+def test_a_recording_without_a_whole_step_is_said() -> None:
+    made = HandMade()
+    made.launch(0, 500)
+    made.step(0, 600, complete=False)
+    said = predict(made.trace(), [OTHER_DIE], origin=ORIGIN)
+    assert any("none of the 1 recorded steps is whole" in warning for warning in said.warnings)
