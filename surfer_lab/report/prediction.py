@@ -155,9 +155,24 @@ class Prediction:
                 own_batch=self.question.step.batch_size,
                 own_precision=self.options.precision,
                 own_compile=self.options.compile,
+                largest_batches=self._largest_in(grid, between),
                 with_parts=len(grid.batch_sizes) == 1,
             )
         return self._grid_view
+
+    def _largest_in(self, grid: StepGrid, between: Callable[[], object] | None) -> dict[tuple[str, str], int]:
+        """The largest batch that fits, by GPU and precision of the grid; both dtypes of AMP need the same memory."""
+        scaling = self.question.scaling
+        found: dict[tuple[str, str], int] = {}
+        for place, precision in enumerate(grid.precisions if scaling is not None else ()):
+            if between is not None:
+                between()
+            able = [gpu for gpu, blocked in zip(grid.gpus, grid.blockers, strict=True) if blocked[place] is None]
+            counted = Precision.AMP_BF16 if precision is AMP else Precision(precision.value)
+            step = in_precision(self._scaling(), counted, self._engine)
+            largest = largest_batches(step, able)
+            found |= {(gpu.name, precision.value): size for gpu, size in zip(able, largest, strict=True)}
+        return found
 
     def grid(
         self,
