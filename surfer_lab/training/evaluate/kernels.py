@@ -183,7 +183,7 @@ def _cases(timings: Timings, index: int, rows: I64, method: str, predicted_ms: F
         yield Case(
             gpu=timings.gpus[index].name, model=timings.family.value, mode="forward", precision="fp32", method=method,
             predicted_ms=value, measured_ms=float(timings.measured_ms[row]),
-            columns={f"dim{at}": float(dim) for at, dim in enumerate(timings.shapes[row])},
+            columns=dict(zip(TABLES[timings.family][1], map(int, timings.shapes[row].tolist()), strict=True)),
         )  # fmt: skip
 
 
