@@ -15,8 +15,11 @@ NODE_PACKAGES := node_modules/.installed
 LABEXTENSION := surfer_lab/labextension/package.json
 WHEEL := dist/.built
 WHEEL_ENVIRONMENT := $(LAB_VENV)/.installed
+LOWEST_VENV := .venv-lowest
+NEWEST_VENV := .venv-newest
+HOST_ENVIRONMENTS := $(LOWEST_VENV)/.installed $(NEWEST_VENV)/.installed
 
-FRONT_END := $(shell find src style -type f) package.json package-lock.json tsconfig.json install.json
+FRONT_END := $(shell find src style schema -type f) package.json package-lock.json tsconfig.json install.json
 PACKAGE := $(shell find surfer_lab -type f -not -path 'surfer_lab/labextension/*' -not -name '*.pyc') \
            pyproject.toml README.md LICENSE
 
@@ -34,10 +37,12 @@ run: $(ENVIRONMENT)
 	@mkdir -p out
 	@$(BIN)/python -m tools.run_example --out out
 
-test: $(ENVIRONMENT) $(NODE_PACKAGES) $(WHEEL_ENVIRONMENT)
+test: $(ENVIRONMENT) $(NODE_PACKAGES) $(WHEEL_ENVIRONMENT) $(HOST_ENVIRONMENTS)
 	@npx --no-install jest --silent
 	@chromium="$$(ci/chromium.sh)" && \
 	SURFER_LAB_CHROMIUM="$$chromium" SURFER_LAB_WHEEL_PYTHON="$(CURDIR)/$(LAB_VENV)/bin/python" \
+	SURFER_LAB_LOWEST_PYTHON="$(CURDIR)/$(LOWEST_VENV)/bin/python" \
+	SURFER_LAB_NEWEST_PYTHON="$(CURDIR)/$(NEWEST_VENV)/bin/python" \
 	    $(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile
 
 check: $(ENVIRONMENT) $(NODE_PACKAGES)
@@ -53,9 +58,11 @@ check: $(ENVIRONMENT) $(NODE_PACKAGES)
 	@npm run --silent prettier
 	@echo "check: all clean"
 
-bench: $(ENVIRONMENT)
+bench: $(ENVIRONMENT) $(WHEEL_ENVIRONMENT)
 	@SKIP_JUPYTER_BUILDER=1 ci/environment.sh $(VENV) -e '.[bench]'
-	@$(BIN)/python -m benchmarks
+	@chromium="$$(ci/chromium.sh)" && \
+	SURFER_LAB_CHROMIUM="$$chromium" SURFER_LAB_WHEEL_PYTHON="$(CURDIR)/$(LAB_VENV)/bin/python" \
+	    $(BIN)/python -m benchmarks
 
 lab: $(ENVIRONMENT) $(LABEXTENSION)
 	@$(BIN)/jupyter-builder develop --overwrite . > out/develop.log 2>&1 || { cat out/develop.log; exit 1; }
@@ -68,7 +75,7 @@ format: $(ENVIRONMENT) $(NODE_PACKAGES)
 	@npx --no-install prettier --write --log-level warn "src/**/*.ts" "tests/frontend/**/*.ts" "style/**/*.{css,js}" "*.{js,mjs}"
 
 clean:
-	@rm -rf $(VENV) $(LAB_VENV) node_modules lib dist out surfer_lab/labextension tsconfig.tsbuildinfo
+	@rm -rf $(VENV) $(LAB_VENV) $(LOWEST_VENV) $(NEWEST_VENV) node_modules lib dist out surfer_lab/labextension tsconfig.tsbuildinfo
 
 # The package is installed in place; its front end is built by the rules below, not by pip.
 $(ENVIRONMENT): pyproject.toml ci/constraints.txt ci/environment.sh
@@ -90,3 +97,10 @@ $(WHEEL): $(ENVIRONMENT) $(NODE_PACKAGES) $(FRONT_END) $(PACKAGE)
 
 $(WHEEL_ENVIRONMENT): $(WHEEL) ci/constraints.txt ci/environment.sh
 	@PYTHON="$(PYTHON)" ci/environment.sh $(LAB_VENV) --force-reinstall-of surfer-lab dist/*.whl jupyterlab ipykernel
+
+# The lowest and the newest Jupyter front ends that draw a saved prediction: JupyterLab 4.2, and Notebook 7 of each end.
+$(LOWEST_VENV)/.installed: $(WHEEL) ci/host_environment.sh
+	@PYTHON="$(PYTHON)" ci/host_environment.sh $(LOWEST_VENV) 'jupyterlab==4.2.*' 'notebook==7.2.*'
+
+$(NEWEST_VENV)/.installed: $(WHEEL) ci/host_environment.sh
+	@PYTHON="$(PYTHON)" ci/host_environment.sh $(NEWEST_VENV) 'jupyterlab>=4.6,<5' 'notebook>=7.5,<8'

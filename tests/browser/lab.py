@@ -14,7 +14,7 @@ from typing import Any
 from urllib.request import urlopen
 
 import nbformat
-from playwright.sync_api import Locator, Page
+from playwright.sync_api import Error, Locator, Page
 
 START_LIMIT_S = 90
 CELLS_LIMIT_MS = 240_000
@@ -27,7 +27,16 @@ _OPEN_NOTEBOOK = """async path => {
     await panel.sessionContext.ready;
     await panel.sessionContext.session.kernel.info;
 }"""
-_RUN_COMMAND = "([id, options]) => window.jupyterapp.commands.execute(id, options)"
+BASE_URL = "/user/x/"  # as behind JupyterHub: an absolute address in the front end would miss it
+_OPEN_WITHOUT_KERNEL = """async path => {
+    const app = window.jupyterapp;
+    await app.restored;
+    const kernelPreference = { shouldStart: false, canStart: true, autoStartDefault: false };
+    const panel = await app.commands.execute('docmanager:open', { path, kernelPreference });
+    await panel.context.ready;
+}"""
+# what a command returns may be a widget: nothing to send to a test
+_RUN_COMMAND = "async ([id, options]) => { await window.jupyterapp.commands.execute(id, options); }"
 
 
 @dataclass(frozen=True)
@@ -46,10 +55,21 @@ class LabServer:
 
 
 @contextlib.contextmanager
-def serving(python: Path, folder: Path) -> Iterator[LabServer]:
-    """A JupyterLab run by `python`: settings of its own below `folder`, only its own programs on PATH."""
+def serving(python: Path, folder: Path, *, application: str = "jupyterlab", without: str = "") -> Iterator[LabServer]:
+    """A JupyterLab run by `python`: settings of its own below `folder`, only its own programs on PATH.
+
+    `application` is the module that is run (`notebook` is Notebook 7); `without` names an extension to leave out.
+    """
     root = folder / "notebooks"
     root.mkdir()
+    # nobody is asked about news, in a box that lies over the panel
+    notices = folder / "settings" / "@jupyterlab" / "apputils-extension" / "notification.jupyterlab-settings"
+    notices.parent.mkdir(parents=True)
+    notices.write_text('{"fetchNews": "false"}', encoding="utf-8")
+    if without:
+        page_config = folder / "config" / "labconfig" / "page_config.json"
+        page_config.parent.mkdir(parents=True)
+        page_config.write_text(json.dumps({"disabledExtensions": {without: True}}), encoding="utf-8")
     environment = {
         name: value for name, value in os.environ.items() if not name.startswith(("JUPYTER", "PYTHON", "COVERAGE"))
     }
@@ -67,11 +87,12 @@ def serving(python: Path, folder: Path) -> Iterator[LabServer]:
     options = [
         "--no-browser", "--allow-root", "--ip=127.0.0.1", "--port=0", "--IdentityProvider.token=",
         "--expose-app-in-browser", f"--ServerApp.root_dir={root}", "--LabApp.news_url=None",
+        f"--ServerApp.base_url={BASE_URL}",
     ]  # fmt: skip
     log_path = folder / "server.log"
     with log_path.open("wb") as log:
         server = subprocess.Popen(
-            [str(python), "-m", "jupyterlab", *options], cwd=root, env=environment, stdout=log, stderr=log
+            [str(python), "-m", application, *options], cwd=root, env=environment, stdout=log, stderr=log
         )
         try:
             yield LabServer(url=_url_when_up(server, folder / "runtime", log_path), root=root)
@@ -98,6 +119,15 @@ def _url_when_up(server: subprocess.Popen[bytes], runtime: Path, log_path: Path)
     )
 
 
+def is_ours(error: Error) -> bool:
+    """Whether a script error may come from our extension: not where only another extension's scripts are named.
+
+    (ipywidgets reads the kernel of a session that a notebook without a kernel does not have.)
+    """
+    stack = error.stack or ""
+    return "/extensions/surfer-lab/" in stack or "/extensions/" not in stack
+
+
 class LabPage:
     """JupyterLab in one page, and what went wrong in it."""
 
@@ -105,7 +135,7 @@ class LabPage:
         self.page = page
         self.server = server
         self.errors: list[str] = []
-        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        page.on("pageerror", lambda error: self.errors.append(str(error)) if is_ours(error) else None)
 
     def open(self) -> None:
         """Load JupyterLab, empty."""
@@ -117,14 +147,23 @@ class LabPage:
         """Open a notebook; on return its kernel answers."""
         self.page.evaluate(_OPEN_NOTEBOOK, path)
 
-    def run_command(self, command: str, options: dict[str, Any] | None = None) -> Any:
+    def open_without_kernel(self, path: str) -> None:
+        """Open a notebook as it was saved; no kernel is started."""
+        self.page.evaluate(_OPEN_WITHOUT_KERNEL, path)
+
+    def run_command(self, command: str, options: dict[str, Any] | None = None) -> None:
         """Run a command of JupyterLab and wait for its end."""
-        return self.page.evaluate(_RUN_COMMAND, [command, options or {}])
+        self.page.evaluate(_RUN_COMMAND, [command, options or {}])
 
     def run_all_cells(self) -> None:
         """Run the open notebook and wait until its last cell has ended."""
         self.page.set_default_timeout(CELLS_LIMIT_MS)
         self.run_command("notebook:run-all-cells")
+
+    def show_panel(self) -> Locator:
+        """Open the panel in its sidebar."""
+        self.run_command("surfer-lab:open-panel")
+        return self.page.locator("#surfer-lab-panel")
 
     def has_plugin(self, plugin: str) -> bool:
         """Whether a plugin is active."""

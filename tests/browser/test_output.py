@@ -5,80 +5,74 @@ from __future__ import annotations
 import nbformat
 import pytest
 
+from tests.browser.accessible import serious_faults
 from tests.browser.lab import LabPage, LabServer
-
-MIME_TYPE = "application/vnd.surfer-lab.prediction+json"
-
-TRAINING_LOOP = """\
-%%predict
-import torch
-model = torch.nn.Sequential(torch.nn.Linear(64, 256), torch.nn.ReLU(), torch.nn.Linear(256, 10))
-optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-for _ in range(8):
-    optimizer.zero_grad()
-    loss = torch.nn.functional.cross_entropy(model(torch.randn(32, 64)), torch.randint(10, (32,)))
-    loss.backward()
-    optimizer.step()
-"""
+from tests.browser.predicted import MIME_TYPE, demo_view, live_notebook, saved_notebook
 
 
 @pytest.fixture(scope="module")
-def predicted(lab_server: LabServer) -> str:
-    """A notebook that predicts a small training loop."""
-    return lab_server.add_notebook(
-        "predicted.ipynb",
-        [nbformat.v4.new_code_cell("%load_ext surfer_lab"), nbformat.v4.new_code_cell(TRAINING_LOOP)],
-    )
+def saved(lab_server: LabServer) -> str:
+    """A notebook with one prediction in it."""
+    return saved_notebook(lab_server, "saved.ipynb", demo_view())
 
 
 def test_the_installed_wheel_brings_the_extension_into_jupyterlab(lab: LabPage):
-    assert lab.has_plugin("surfer-lab:output")
-    assert lab.has_plugin("surfer-lab:commands")
+    for plugin in ("plugin", "output", "commands", "panel"):
+        assert lab.has_plugin(f"surfer-lab:{plugin}")
 
 
-def test_predict_draws_its_sentence_and_table_below_the_cell(lab: LabPage, predicted: str):
-    lab.open_notebook(predicted)
+def test_predict_draws_its_sentence_and_table_below_the_cell(lab: LabPage, lab_server: LabServer):
+    lab.open_notebook(live_notebook(lab_server, "predicted.ipynb"))
     lab.run_all_cells()
     output = lab.outputs()
-    output.locator("table").first.wait_for()
+    output.locator(".jp-SurferGpus-row").first.wait_for()
     assert output.count() == 1
-    assert "step" in output.locator(".jp-SurferOutput-sentence").first.inner_text().lower()
-    assert output.locator(".jp-SurferOutput-gpus tbody tr").count() > 1
+    assert "step" in output.locator(".jp-SurferSummary-sentence").first.inner_text().lower()
+    assert output.locator(".jp-SurferGpus-row").count() > 1
 
 
-def test_all_gpus_are_reached_by_keyboard(lab: LabPage, predicted: str):
-    lab.open_notebook(predicted)
-    lab.run_all_cells()
-    rows = lab.outputs().locator(".jp-SurferOutput-gpus tbody tr")
-    rows.first.wait_for()
-    before = rows.count()
-    more = lab.outputs().locator("button.jp-SurferOutput-more")
-    more.focus()
-    lab.page.keyboard.press("Enter")
-    assert more.get_attribute("aria-expanded") == "true"
-    assert rows.count() > before
-
-
-def test_a_saved_output_is_drawn_without_running_anything(lab: LabPage, lab_server: LabServer):
-    sentence = "Training step: 126 ms on a Tesla V100."
-    quantity = {"text": "50 ms", "unit": "ms", "range_text": "40 to 60 ms"}
-    row = dict.fromkeys(("memory", "step", "busy", "faster", "usd_per_hour", "usd_per_1000_steps"), quantity)
-    view = {
-        "schema_version": 1, "version": "0.1.0", "sentences": [{"role": "step", "label": "", "text": sentence}],
-        "rows": [row | {"gpu": "A100 <b>SXM4</b>", "verdict": "fits", "bound": "compute bound"}],
-        "shortlist": ["A100 <b>SXM4</b>"], "warnings": [], "assumptions": [], "operations": [],
-        "limit_labels": [], "method_labels": [], "range_note": "", "price_note": "", "focus": "",
-    }  # fmt: skip
-    shown = nbformat.v4.new_output("display_data", data={MIME_TYPE: view, "text/html": "html twin"})
-    path = lab_server.add_notebook("saved.ipynb", [nbformat.v4.new_code_cell("", outputs=[shown])])
-    lab.open_notebook(path)
-    lab.outputs().wait_for()
-    assert lab.outputs().locator(".jp-SurferOutput-sentence").inner_text() == sentence
-    assert "A100 <b>SXM4</b>" in lab.outputs().inner_text()
+def test_a_saved_output_is_drawn_and_its_sliders_answer_without_a_kernel(lab: LabPage, saved: str):
+    asked: list[str] = []
+    lab.page.on("request", lambda request: asked.append(request.url))
+    lab.open_without_kernel(saved)
+    output = lab.outputs()
+    output.wait_for()
     assert lab.page.get_by_text("html twin").count() == 0
+    assert output.locator(".jp-SurferSummary-sentence").count() == len(demo_view()["sentences"])
+    step = output.locator(".jp-SurferWhatIf-step")
+    slider = output.get_by_label("Batch size", exact=True)
+    before = step.inner_text()
+    slider.press("ArrowRight")
+    lab.page.wait_for_function("([node, text]) => node.textContent !== text", arg=[step.element_handle(), before])
+    assert output.locator(".jp-SurferWhatIf-setting").inner_text().endswith("batch 64, as run, not compiled")
+    output.locator(".jp-SurferFigure canvas").first.wait_for()
+    assert all(url.startswith(lab.server.url) for url in asked), "a request left the server"
+
+
+def test_names_of_a_trace_stay_text(lab: LabPage, lab_server: LabServer):
+    view = demo_view()
+    view["rows"]["gpu"][0] = "A100 <b>SXM4</b>"
+    lab.open_without_kernel(saved_notebook(lab_server, "hostile.ipynb", view))
+    names = lab.outputs().locator(".jp-SurferGpus-name")
+    names.first.wait_for()
+    assert names.first.inner_text() == "A100 <b>SXM4</b>"
+
+
+def test_an_output_of_another_version_says_what_to_do(lab: LabPage, lab_server: LabServer):
+    view = {"schema_version": 1, "version": "0.0.1"}
+    shown = nbformat.v4.new_output("display_data", data={MIME_TYPE: view})
+    path = lab_server.add_notebook("old.ipynb", [nbformat.v4.new_code_cell("", outputs=[shown])])
+    lab.open_without_kernel(path)
+    assert "Install the same version" in lab.outputs().inner_text()
+
+
+def test_axe_finds_no_serious_fault_in_an_output(lab: LabPage, saved: str):
+    lab.open_without_kernel(saved)
+    lab.outputs().locator(".jp-SurferFigure canvas").first.wait_for()
+    assert serious_faults(lab.page, ".jp-SurferOutput") == []
 
 
 def test_the_palette_puts_the_magic_on_the_selected_cell(lab: LabPage, lab_server: LabServer):
-    lab.open_notebook(lab_server.add_notebook("plain.ipynb", [nbformat.v4.new_code_cell("step()")]))
+    lab.open_without_kernel(lab_server.add_notebook("plain.ipynb", [nbformat.v4.new_code_cell("step()")]))
     lab.run_command("surfer-lab:predict-cell")
     assert lab.page.locator(".jp-Notebook:visible .cm-line").first.inner_text() == "%%predict"

@@ -1,0 +1,202 @@
+"""Is the panel light and quick? JupyterLab from the built wheel in Chromium: sliders, a new prediction, start-up.
+
+The slider's time runs from the input event to the end of the second frame after it: the panel draws in the first, Bokeh
+in the one after. Needs what `make bench` names: SURFER_LAB_WHEEL_PYTHON and SURFER_LAB_CHROMIUM.
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+import statistics
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import nbformat
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from benchmarks.figure import Figure, NotAtHand
+from tests.browser.conftest import BROWSER_ARGUMENTS
+from tests.browser.lab import LabPage, LabServer, serving
+from tests.browser.predicted import demo_view, saved_notebook
+
+STEPS: Final = 60
+LOADS: Final = 5
+BUSY_S: Final = 20
+OPERATIONS: Final = 10_000
+# six operations a turn, forward and backward: about 10,000 in a step
+LOOP: Final = f"""\
+%%predict
+import torch
+weight = torch.ones(8, requires_grad=True)
+optimizer = torch.optim.SGD([weight], lr=0.1)
+for _ in range(4):
+    optimizer.zero_grad()
+    x = torch.ones(8)
+    for _ in range({OPERATIONS // 4}):
+        x = x * weight
+    x.sum().backward()
+    optimizer.step()
+"""
+_SLIDE: Final = """async ([slider, count]) => {
+    const times = [];
+    const frame = () => new Promise(resolve => requestAnimationFrame(resolve));
+    for (let index = 0; index < count; index += 1) {
+        await frame();
+        const began = performance.now();
+        slider.value = String(index % (Number(slider.max) + 1));
+        slider.dispatchEvent(new Event('input'));
+        await frame();
+        await frame();
+        await new Promise(resolve => setTimeout(resolve));
+        times.push(performance.now() - began);
+    }
+    return times;
+}"""
+# when the kernel said that the cell has ended, and when the panel named a prediction
+_WATCH: Final = """() => {
+    const seen = window.surferSeen = { ended: 0, shown: 0 };
+    const panel = document.querySelector('#surfer-lab-panel');
+    const kernel = window.jupyterapp.shell.currentWidget.sessionContext.session.kernel;
+    kernel.iopubMessage.connect((_, message) => {
+        if (message.header.msg_type === 'execute_reply' || message.content.execution_state === 'idle') {
+            seen.ended = performance.now();
+        }
+    });
+    new MutationObserver(() => {
+        if (!seen.shown && /\\d/.test(panel.querySelector('.jp-SurferWhatIf-step')?.textContent ?? '')) {
+            seen.shown = performance.now();
+        }
+    }).observe(panel, { childList: true, subtree: true, characterData: true });
+}"""
+
+
+def figures() -> Iterator[Figure]:
+    """The targets of the front end."""
+    python, chromium = named("SURFER_LAB_WHEEL_PYTHON"), named("SURFER_LAB_CHROMIUM")
+    yield own_code(python)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        serving(python, Path(folder)) as server,
+        sync_playwright() as playwright,
+    ):
+        browser = playwright.chromium.launch(executable_path=chromium, args=BROWSER_ARGUMENTS)
+        yield from sliders(browser, server)
+        yield prediction_shown(browser, server)
+        yield start_up(browser, server, python)
+        browser.close()
+
+
+def named(variable: str) -> Path:
+    """The program that this variable names."""
+    path = os.environ.get(variable, "")
+    if not path:
+        raise NotAtHand(f"{variable} is not set: `make bench` builds the wheel, finds a Chromium and sets it")
+    return Path(path)
+
+
+def static_folder(python: Path) -> Path:
+    """The front end's files in the environment of that Python."""
+    return python.parents[1] / "share" / "jupyter" / "labextensions" / "surfer-lab" / "static"
+
+
+def own_code(python: Path) -> Figure:
+    """All scripts but Bokeh's own, as a server with compression sends them."""
+    scripts = [path.read_bytes() for path in static_folder(python).glob("*.js")]
+    own = [script for script in scripts if b"ColumnDataSource" not in script or len(script) < 500_000]
+    return Figure(
+        name="panel: own code, gzipped",
+        measured=sum(len(gzip.compress(script)) for script in own) / 1000,
+        unit="kB",
+        target=200,
+    )
+
+
+def sliders(browser: Browser, server: LabServer) -> Iterator[Figure]:
+    """A recorded prediction of 75 GPUs, its batch-size slider moved; then with the kernel in a long cell."""
+    path = saved_notebook(server, "sliders.ipynb", demo_view())
+    outside: list[str] = []
+    with lab_page(browser, server) as lab:
+        lab.page.on("request", lambda request: outside.append(request.url) if is_outside(request.url, server) else None)
+        lab.open_notebook(path)
+        panel = lab.show_panel()
+        figure = panel.locator("[data-section=what-if] .jp-SurferFigure")
+        figure.scroll_into_view_if_needed()
+        figure.locator("canvas").first.wait_for()
+        slider = panel.get_by_label("Batch size", exact=True).element_handle()
+        idle_ms = lab.page.evaluate(_SLIDE, [slider, STEPS])
+        lab.page.evaluate(
+            "code => { window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.requestExecute({ code }); }",
+            f"import time\nend = time.monotonic() + {BUSY_S}\nwhile time.monotonic() < end: pass",
+        )
+        panel.get_by_text("The kernel is running a cell").wait_for()
+        busy_ms = lab.page.evaluate(_SLIDE, [slider, STEPS])
+    for name, times_ms in (("", idle_ms), (", kernel busy", busy_ms)):
+        p95_ms = statistics.quantiles(times_ms, n=20)[-1]
+        yield Figure(name=f"panel: slider to repaint, p95{name}", measured=p95_ms, unit="ms", target=50)
+    yield Figure(name="panel: requests outside the server", measured=len(outside), unit="", target=0)
+
+
+def prediction_shown(browser: Browser, server: LabServer) -> Figure:
+    """From the end of a cell of 10,000 operations a step to its prediction in the panel."""
+    cells = [nbformat.v4.new_code_cell("%load_ext surfer_lab"), nbformat.v4.new_code_cell(LOOP)]
+    path = server.add_notebook("large.ipynb", cells)
+    with lab_page(browser, server) as lab:
+        lab.open_notebook(path)
+        panel = lab.show_panel()
+        lab.page.evaluate(_WATCH)
+        lab.run_all_cells()
+        panel.locator(".jp-SurferWhatIf-step").filter(has_text="s").wait_for()
+        seen: dict[str, Any] = lab.page.evaluate("() => window.surferSeen")
+    # shown while the cell's output was still being made: at once
+    return Figure(
+        name=f"panel: prediction shown after a cell of {OPERATIONS:,} operations",
+        measured=max(0.0, (seen["shown"] - seen["ended"]) / 1000),
+        unit="s",
+        target=1,
+    )
+
+
+def start_up(browser: Browser, server: LabServer, python: Path) -> Figure:
+    """JupyterLab loaded with the extension and without it, in turns; medians."""
+    with tempfile.TemporaryDirectory() as folder, serving(python, Path(folder), without="surfer-lab") as bare:
+        times_s: dict[bool, list[float]] = {True: [], False: []}
+        for turn in range(LOADS + 1):
+            for has_extension, where in ((True, server), (False, bare)):
+                context = browser.new_context()
+                began = time.perf_counter()
+                LabPage(context.new_page(), where).open()
+                if turn:  # the first load fills the server's own caches
+                    times_s[has_extension].append(time.perf_counter() - began)
+                context.close()
+    with_ms, without_ms = (1000 * statistics.median(times_s[key]) for key in (True, False))
+    return Figure(
+        name="panel: JupyterLab's start-up, with the extension",
+        measured=with_ms,
+        unit="ms",
+        target=1.0,
+        target_is_ratio=True,
+        allowance=100,
+        peer_name="without it",
+        peer=without_ms,
+    )
+
+
+@contextmanager
+def lab_page(browser: Browser, server: LabServer) -> Iterator[LabPage]:
+    """JupyterLab in a context of its own."""
+    context = browser.new_context(viewport={"width": 1400, "height": 1000})
+    page: Page = context.new_page()
+    lab = LabPage(page, server)
+    lab.open()
+    yield lab
+    context.close()
+
+
+def is_outside(url: str, server: LabServer) -> bool:
+    """Whether a request leaves the server; data and blobs are no requests."""
+    return not url.startswith((server.url, "data:", "blob:"))
