@@ -14,9 +14,9 @@ predictor where the routing has it, else the roofline. a, the absolute predictio
 | any item with shapes, where the origin is not trusted (`origin_health`) | 1 |
 
 The shares come from pairs of GPUs in the micro-benchmarks, no model's time among them; 80 % of |log error| are below
-(wave scaling; the learned ratio; a = 0.5 of wave scaling; a = 1): linear 0.36, 0.36, 0.28, 0.22; batched 0.46, 0.50,
-0.38, 0.39; half precision by the roofline 0.42, 0.46, 0.40, 0.51; 3x3 convolutions by the roofline 0.42, 0.45, 0.46,
-0.72 (a = 0.25: 0.40). So the wave's ratio is kept where the learned one lost to it.
+(wave scaling; the learned ratio; a = 0.5 of the nearer; a = 1): linear 0.35, 0.35, 0.27, 0.22; batched 0.44, 0.50, 0.37,
+0.39; 3x3 convolutions 0.42, 0.37, 0.33, 0.39; by the roofline half precision 0.42, 0.46, 0.40, 0.53 and 3x3 convolutions
+0.42, 0.45, 0.46, 0.72 (a = 0.25: 0.41 and 0.40). So the wave's ratio is kept where the learned one lost to it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ B = NDArray[np.bool_]
 LEARNED_SHARE: Final = 0.5
 ROOFLINE_SHARE: Final = 0.25
 SHORTEST_NS: Final = 20.0 * NS_PER_US  # of the products that the shares were found on
-RATIO_FAMILIES: Final = (Family.MM,)
+RATIO_FAMILIES: Final = (Family.MM, Family.CONV_KXK)
 
 
 def may_be_absolute(work: Work, *, is_trusted: bool) -> B:
