@@ -14,9 +14,9 @@ predictor where the routing has it, else the roofline. a, the absolute predictio
 | any item with shapes, where the origin is not trusted (`origin_health`) | 1 |
 
 The shares come from pairs of GPUs in the micro-benchmarks, no model's time among them; 80 % of |log error| are below
-(wave scaling; the learned ratio; a = 0.5 of the nearer; a = 1): linear 0.35, 0.35, 0.27, 0.22; batched 0.44, 0.50, 0.37,
-0.39; 3x3 convolutions 0.42, 0.37, 0.33, 0.39; by the roofline half precision 0.42, 0.46, 0.40, 0.53 and 3x3 convolutions
-0.42, 0.45, 0.46, 0.72 (a = 0.25: 0.41 and 0.40). So the wave's ratio is kept where the learned one lost to it.
+(wave scaling; the learned ratio; a = 0.5 of the nearer; a = 1): linear 0.35, 0.35, 0.27, 0.22; batched 0.44, 0.50,
+0.37, 0.39; 3x3 convolutions 0.42, 0.37, 0.33, 0.39; by the roofline half precision 0.42, 0.46, 0.40, 0.53 and 3x3
+convolutions 0.42, 0.45, 0.46, 0.72 (a = 0.25: 0.41, 0.40). The wave's ratio is kept where the learned one lost to it.
 """
 
 from __future__ import annotations
