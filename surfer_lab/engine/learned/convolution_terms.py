@@ -9,14 +9,11 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from surfer_lab.engine.learned.form import Terms
+from surfer_lab.engine.learned.form import Real, Terms, as_rows
 from surfer_lab.engine.learned.machine import Machines
 
 __all__ = ["convolution_terms"]
-
-F64 = NDArray[np.float64]
 
 _FP32_BYTES: Final = 4.0
 _TAPS: Final = 9.0
@@ -24,8 +21,8 @@ _SMALL_PATCH, _LARGE_PATCH = 16.0, 36.0  # products of a Winograd patch with 2x2
 _DEPTH: Final = 8.0
 
 
-def convolution_terms(shapes: F64, machines: Machines) -> Terms:
-    """Shapes (rows, 4): batch, input channels, output channels, side of the square image; a machine a row."""
+def convolution_terms(shapes: Real, machines: Machines) -> Terms:
+    """Shapes (rows, 4): batch, input and output channels, side of the square image; a machine a row, or against all."""
     batch, inputs, outputs, side = shapes.T
     pixels = batch * side**2
     small, large = batch * np.ceil(side / 2.0) ** 2, batch * np.ceil(side / 4.0) ** 2
@@ -44,18 +41,18 @@ def convolution_terms(shapes: F64, machines: Machines) -> Terms:
     ]
     columns = [column for one in waves for column in (np.log(one / np.ceil(one)), np.clip(np.log(one), -6.0, 4.0))]
     columns += [np.log(inputs), np.log(outputs), np.log(batch), np.log(side)]
-    columns += [(channels % unit == 0).astype(np.float64) for channels in (inputs, outputs) for unit in (4, 8)]
+    columns += [(channels % unit == 0) for channels in (inputs, outputs) for unit in (4, 8)]
     columns += [
         side % 4 / 4.0, side % 2,
         np.log(apart / flop), np.log(fused / flop), np.log(direct / flop),
         np.clip(np.log(apart / moved_apart), 0.0, 6.0), np.log(flop / moved),
         np.clip(np.log(flop / machines.sm_count / 1e6), -6.0, 12.0),
     ]  # fmt: skip
-    compute = np.stack([direct, fused, apart], axis=1) / machines.flop_per_ms[:, None]
-    memory = np.stack([moved, moved_fused, moved_apart], axis=1) / machines.bytes_per_ms[:, None]
-    return Terms(np.stack([column.astype(np.float32) for column in columns], axis=1), compute, memory)
+    compute = as_rows([one / machines.flop_per_ms for one in (direct, fused, apart)])
+    memory = as_rows([one / machines.bytes_per_ms for one in (moved, moved_fused, moved_apart)])
+    return Terms(as_rows(columns), compute, memory)
 
 
-def _up(value: F64, unit: float) -> F64:
-    whole: F64 = np.ceil(value / unit) * unit
+def _up(value: Real, unit: float) -> Real:
+    whole: Real = np.ceil(value / unit) * unit
     return whole

@@ -10,15 +10,17 @@ ms, in the order u_1..u_A, w_1..w_A, t0. `training.fit` holds the same form in t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import Enum
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["COLUMNS", "LearnedFamily", "Terms", "combined_ms"]
+__all__ = ["COLUMNS", "Column", "LearnedFamily", "Real", "Terms", "as_rows", "combined_ms"]
 
-F64 = NDArray[np.float64]
+Real = NDArray[np.floating[Any]]
+Column = NDArray[Any]
 
 COMPUTE_CEILING: Final = 1.1  # of the sustained rate: it is a median, single shapes do better
 MEMORY_CEILING: Final = 1.2  # caches
@@ -51,23 +53,36 @@ class Terms:
 
     __slots__ = ("compute_ms", "features", "memory_ms")
 
-    def __init__(self, features: NDArray[np.float32], compute_ms: F64, memory_ms: F64) -> None:
+    def __init__(self, features: NDArray[np.float32], compute_ms: Real, memory_ms: Real) -> None:
         self.features, self.compute_ms, self.memory_ms = features, compute_ms, memory_ms
 
 
-def combined_ms(outputs: NDArray[np.float32], compute_ms: F64, memory_ms: F64) -> F64:
+def as_rows(columns: Sequence[Column]) -> NDArray[np.float32]:
+    """Columns of numbers, of shapes (items,), or of pairs (gpus, items), as one row a pair; one after the other."""
+    shape = np.broadcast_shapes(*(np.shape(column) for column in columns))
+    filled = np.empty((len(columns), *shape), dtype=np.float32)
+    for place, column in zip(filled, columns, strict=True):
+        place[...] = column
+    return filled.reshape(len(columns), -1).T
+
+
+def combined_ms(outputs: NDArray[np.float32], compute_ms: Real, memory_ms: Real) -> Real:
     """The form of the module's docstring: outputs (rows, 2 A + 1), times (rows, A) each; ms, (rows,)."""
     algorithms = compute_ms.shape[1]
-    u = COMPUTE_CEILING * _sigmoid(outputs[:, :algorithms] + COMPUTE_OFFSET)
-    w = MEMORY_CEILING * _sigmoid(outputs[:, algorithms : 2 * algorithms] + MEMORY_OFFSET)
-    each = ((compute_ms / u) ** OVERLAP + (memory_ms / w) ** OVERLAP) ** (1.0 / OVERLAP)
-    best = each.min(axis=1, keepdims=True)
-    chosen = best[:, 0] * ((each / best) ** -SELECTION).sum(axis=1) ** (-1.0 / SELECTION)
-    floor: F64 = FLOOR_MS * np.logaddexp(0.0, outputs[:, -1] - FLOOR_OFFSET)
-    total: F64 = floor + chosen
+    u = COMPUTE_CEILING * _sigmoid(outputs[:, :algorithms] + np.float32(COMPUTE_OFFSET))
+    w = MEMORY_CEILING * _sigmoid(outputs[:, algorithms : 2 * algorithms] + np.float32(MEMORY_OFFSET))
+    arithmetic, moving = compute_ms / u, memory_ms / w
+    each = np.cbrt(arithmetic * arithmetic * arithmetic + moving * moving * moving)  # the exponent OVERLAP
+    chosen = each[:, 0]
+    if algorithms > 1:
+        best = each.min(axis=1, keepdims=True)
+        nearness = (best / each) ** 2
+        chosen = best[:, 0] * ((nearness * nearness) ** 2).sum(axis=1) ** (-1.0 / SELECTION)  # eighth powers
+    floor = FLOOR_MS * np.logaddexp(np.float32(0.0), outputs[:, -1] - np.float32(FLOOR_OFFSET))
+    total: Real = floor + chosen
     return total
 
 
-def _sigmoid(x: NDArray[np.float32]) -> F64:
-    value: F64 = 1.0 / (1.0 + np.exp(-x.astype(np.float64)))
+def _sigmoid(x: NDArray[np.float32]) -> NDArray[np.float32]:
+    value: NDArray[np.float32] = np.float32(1.0) / (np.float32(1.0) + np.exp(-x))
     return value

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from surfer_lab.engine.learned.facts import FAMILIES, Fact
 from surfer_lab.engine.lowering import Family, traits
 from surfer_lab.engine.rates import CLASS_INDEX, rates_of
+from surfer_lab.engine.roofline import cached_bandwidth
 from surfer_lab.engine.wave_scaling import BYTES_PER_S_PER_THREAD
 from surfer_lab.hardware.dtypes import RateClass
 from surfer_lab.hardware.gpu import Gpu
@@ -73,7 +74,7 @@ class ItemTerms:
     of_item: F32
     of_pair: F32
     compute_ms: F32  # at the sustained rate of the class that does the arithmetic
-    memory_ms: F32  # at the sustained bandwidth that the grid can draw
+    memory_ms: F32  # at the bandwidth that the grid can draw, faster where the cache holds the tensors
 
 
 def item_features(facts: F64) -> F32:
@@ -116,14 +117,16 @@ def item_terms(facts: F64, classes: I8, gpus: Sequence[Gpu]) -> ItemTerms:
     compute = np.maximum(flop / rate * _MS_A_SECOND, _SHORTEST_MS).astype(np.float32)
     whole = np.maximum(moved / rates.bytes_per_s[:, None] * _MS_A_SECOND, 1e-7).astype(np.float32)
     threads = facts[:, Fact.THREADS]
+    l2 = np.array([gpu.l2_bytes or 0 for gpu in gpus], dtype=np.float64)
+    cached = cached_bandwidth(rates.bytes_per_s, l2, moved / launches, arithmetic)
     drawn = np.where((threads > 0) & ~arithmetic, threads / launches * BYTES_PER_S_PER_THREAD, np.inf)
-    slowed = np.maximum(rates.bytes_per_s[:, None] / drawn, 1.0).astype(np.float32)
+    slowed = (rates.bytes_per_s[:, None] / np.minimum(cached, drawn)).astype(np.float32)
     sm_count = rates.sm_count[:, None]
-    l2 = np.array([gpu.l2_bytes or np.nan for gpu in gpus], dtype=np.float64)[:, None]
-    against_cache = np.log(moved / launches + 1.0).astype(np.float32) - np.log(l2).astype(np.float32)
+    # a cache of unknown size is taken to be as large as what is moved
+    against_cache = np.where(l2[:, None] > 0, _log(moved / launches + 1.0) - _log(np.maximum(l2, 1.0))[:, None], 0.0)
     columns = [
         np.clip(np.log(compute) - np.log(whole), -4, 4),
-        np.clip(np.nan_to_num(against_cache), -4, 3),
+        np.clip(against_cache, -4, 3),
         np.clip(_log(np.maximum(flop, 1.0) / 1e6) - _log(sm_count), -6, 5),
         np.clip(_log(np.maximum(threads, 1.0) / _THREADS_AN_SM) - _log(sm_count), -4, 4),
         *_waves(facts, sm_count),

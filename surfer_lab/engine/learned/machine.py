@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from surfer_lab.hardware.gpu import Gpu, RateOrigin
 
 __all__ = ["LONG_RUN_OF_PEAK", "Machines", "machines_of"]
 
-F64 = NDArray[np.float64]
+Real = NDArray[np.floating[Any]]
 I64 = NDArray[np.int64]
 
 # Boards fed by the slot alone hold half of their rated FP32 peak over a step (T4 0.52, L4 0.41 of it in long matrix
@@ -36,11 +36,11 @@ _USUAL_TILE: Final = (128, 128)
 class Machines:
     """(gpus,) each, or (rows,) after `take`."""
 
-    sm_count: F64
-    flop_per_ms: F64  # sustained, FP32 lanes
-    bytes_per_ms: F64  # sustained
-    tile_columns: F64
-    tile_rows: F64
+    sm_count: Real
+    flop_per_ms: Real  # sustained, FP32 lanes
+    bytes_per_ms: Real  # sustained
+    tile_columns: Real
+    tile_rows: Real
 
     def take(self, index: I64) -> Machines:
         """The machine of each row."""
@@ -51,6 +51,18 @@ class Machines:
             tile_columns=self.tile_columns[index],
             tile_rows=self.tile_rows[index],
         )
+
+    def against_items(self) -> Machines:
+        """(gpus, 1) each and in single precision: numbers of shapes (items,) then become those of pairs."""
+        return Machines(
+            sm_count=_against(self.sm_count), flop_per_ms=_against(self.flop_per_ms),
+            bytes_per_ms=_against(self.bytes_per_ms), tile_columns=_against(self.tile_columns),
+            tile_rows=_against(self.tile_rows),
+        )  # fmt: skip
+
+
+def _against(column: Real) -> Real:
+    return column.astype(np.float32)[:, None]
 
 
 def machines_of(gpus: Sequence[Gpu], *, long_run: bool = True) -> Machines:

@@ -11,16 +11,14 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from surfer_lab.engine.learned.form import LearnedFamily
+from surfer_lab.engine.learned.form import LearnedFamily, Real
 from surfer_lab.engine.learned.machine import Machines
 from surfer_lab.engine.lowering import Family
 from surfer_lab.engine.utilisation import ALIGNED_TO, UTILISATION
 
 __all__ = ["NETWORK_SHARE", "drawn_to_roofline_ms", "parametric_ms"]
 
-F64 = NDArray[np.float64]
 
 # three numbers, chosen on the held-out figures themselves
 NETWORK_SHARE: Final = {LearnedFamily.LINEAR: 0.5, LearnedFamily.BMM: 0.7, LearnedFamily.CONV: 0.7}
@@ -33,9 +31,9 @@ _FAMILIES: Final = {
 }
 
 
-def parametric_ms(family: LearnedFamily, shapes: F64, machines: Machines) -> F64:
-    """The root of the squares of arithmetic and memory time, ms; shapes (rows, 4), a machine a row."""
-    batch, m, k, n = shapes.T
+def parametric_ms(family: LearnedFamily, shapes: Real, machines: Machines) -> Real:
+    """The root of the squares of arithmetic and memory time, ms; shapes (rows, 4), a machine a row, or against all."""
+    batch, m, k, n = (column for column in shapes.T)
     moved = batch * (m * k + k * n + m * n)
     if family is LearnedFamily.CONV:
         images, inputs, outputs, side = shapes.T
@@ -45,12 +43,12 @@ def parametric_ms(family: LearnedFamily, shapes: F64, machines: Machines) -> F64
     reached = np.where((k % ALIGNED_TO == 0) & (n % ALIGNED_TO == 0), 1.0, table.unaligned)
     compute = 2.0 * batch * m * k * n / (table.compute * reached * machines.flop_per_ms)
     memory = _FP32_BYTES * moved / (table.memory * machines.bytes_per_ms)
-    together: F64 = np.hypot(compute, memory)
+    together: Real = np.hypot(compute, memory)
     return together
 
 
-def drawn_to_roofline_ms(family: LearnedFamily, network_ms: F64, roofline_ms: F64) -> F64:
+def drawn_to_roofline_ms(family: LearnedFamily, network_ms: Real, roofline_ms: Real) -> Real:
     """The weighed geometric mean of the two, (rows,)."""
     share = NETWORK_SHARE[family]
-    drawn: F64 = network_ms**share * roofline_ms ** (1.0 - share)
+    drawn: Real = network_ms**share * roofline_ms ** (1.0 - share)
     return drawn

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surfer_lab.engine.learned.convolution_terms import convolution_terms
-from surfer_lab.engine.learned.form import LearnedFamily, Terms, combined_ms
+from surfer_lab.engine.learned.form import LearnedFamily, Real, Terms, combined_ms
 from surfer_lab.engine.learned.machine import Machines, machines_of
 from surfer_lab.engine.learned.parametric import drawn_to_roofline_ms, parametric_ms
 from surfer_lab.engine.learned.product_terms import product_terms
@@ -29,6 +29,7 @@ __all__ = ["ALL_DIES", "Network", "has_networks_without", "network", "network_ms
 
 F32 = NDArray[np.float32]
 F64 = NDArray[np.float64]
+Member = tuple[tuple[F32, F32], ...]
 
 LARGEST_FLOP_PER_SM: Final = 4e9
 ALL_DIES: Final = "all"  # name of the weights that were fitted to every die
@@ -44,14 +45,22 @@ class Network:
 
     def outputs(self, features: F32) -> list[F32]:
         """Of each member, (rows, 2 A + 1)."""
-        standard = (features - self.mean) / self.scale
-        return [_forward(member, standard) for member in self.layers]
+        return [_forward(self._on_features(member), features) for member in self.layers]
+
+    def _on_features(self, member: Member) -> Member:
+        """Mean and scale of the features folded into the first layer."""
+        (weight, bias), *rest = member
+        scaled = weight / self.scale[:, None]
+        return ((scaled, bias - self.mean @ scaled), *rest)
 
 
 def _forward(member: tuple[tuple[F32, F32], ...], x: F32) -> F32:
     for weight, bias in member[:-1]:
-        x = x @ weight + bias
-        x = x / (np.float32(1.0) + np.exp(-np.clip(x, -60.0, 60.0, dtype=np.float32)))  # SiLU
+        x = x @ weight
+        x += bias
+        away = np.exp(np.minimum(-x, np.float32(60.0)))
+        away += np.float32(1.0)
+        x /= away  # SiLU
     weight, bias = member[-1]
     return x @ weight + bias
 
@@ -84,17 +93,19 @@ def has_networks_without(family: LearnedFamily, die: str) -> bool:
     return (weight_folder() / f"{family.value}-{die}.npz").is_file()
 
 
-def terms(family: LearnedFamily, shapes: F64, machines: Machines) -> Terms:
+def terms(family: LearnedFamily, shapes: Real, machines: Machines) -> Terms:
     """The form's terms, a row a shape with its machine."""
     if family is LearnedFamily.CONV:
         return convolution_terms(shapes, machines)
     return product_terms(shapes, machines, family)
 
 
-def network_ms(learned: Network, these: Terms) -> F64:
+def network_ms(learned: Network, these: Terms) -> Real:
     """Times of rows, ms: the geometric mean over the members."""
-    logs = [np.log(combined_ms(out, these.compute_ms, these.memory_ms)) for out in learned.outputs(these.features)]
-    mean: F64 = np.exp(np.mean(logs, axis=0))
+    times = [combined_ms(out, these.compute_ms, these.memory_ms) for out in learned.outputs(these.features)]
+    if len(times) == 1:
+        return times[0]
+    mean: Real = np.exp(np.mean([np.log(one) for one in times], axis=0))
     return mean
 
 
@@ -111,14 +122,12 @@ def predict_times(
     if not len(shapes) or not gpus:
         return np.zeros((len(gpus), len(shapes)))
     distinct, which = np.unique(np.asarray(shapes, dtype=np.float64), axis=0, return_inverse=True)
-    pairs = np.tile(distinct, (len(gpus), 1))
-    machine = np.repeat(np.arange(len(gpus)), len(distinct))
-    machines = machines_of(gpus, long_run=long_run).take(machine)
-    pairs, times_over = _in_pieces(family, pairs, machines.sm_count)
-    alone = network_ms(network(family, without_die), terms(family, pairs, machines)) * times_over
-    drawn = drawn_to_roofline_ms(family, alone, parametric_ms(family, pairs, machines) * times_over)
+    machines = machines_of(gpus, long_run=long_run).against_items()
+    single = distinct.astype(np.float32)
+    alone = network_ms(network(family, without_die), terms(family, single, machines))
+    drawn = drawn_to_roofline_ms(family, alone, parametric_ms(family, single, machines).reshape(-1))
     times = drawn.reshape(len(gpus), len(distinct))
-    found: F64 = times[:, which.reshape(-1)] * NS_PER_MS
+    found: F64 = times[:, which.reshape(-1)].astype(np.float64) * NS_PER_MS
     return found
 
 

@@ -10,14 +10,11 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from surfer_lab.engine.learned.form import LearnedFamily, Terms
+from surfer_lab.engine.learned.form import Column, LearnedFamily, Real, Terms, as_rows
 from surfer_lab.engine.learned.machine import Machines
 
 __all__ = ["product_terms"]
-
-F64 = NDArray[np.float64]
 
 # (columns, rows); cuBLAS's FP32 kernels
 _TILES: Final = {
@@ -29,12 +26,13 @@ _DEPTH: Final = 8  # of the contraction that a tile takes at once
 _FP32_BYTES: Final = 4.0
 
 
-def product_terms(shapes: F64, machines: Machines, family: LearnedFamily) -> Terms:
-    """Shapes (rows, 4): batch, m, k, n, at least 1 each; a machine a row."""
+def product_terms(shapes: Real, machines: Machines, family: LearnedFamily) -> Terms:
+    """Shapes (rows, 4): batch, m, k, n, at least 1 each; a machine a row, or against all of them."""
     batch, m, k, n = shapes.T
     flop = 2.0 * batch * m * k * n
     moved = _FP32_BYTES * batch * (m * k + k * n + m * n)
-    counted, columns = flop, []
+    counted: Real = flop
+    columns: list[Column] = []
     if family is LearnedFamily.BMM:
         blocks = _blocks(m, n, machines.tile_columns, machines.tile_rows) * batch
         waves = blocks / machines.sm_count
@@ -54,20 +52,20 @@ def product_terms(shapes: F64, machines: Machines, family: LearnedFamily) -> Ter
         np.log(k / (np.ceil(k / _DEPTH) * _DEPTH)),
         np.clip(np.log(batch), 0.0, 8.0),
     ]  # fmt: skip
-    features = np.stack([np.asarray(column, dtype=np.float32) for column in columns], axis=1)
-    return Terms(features, (counted / machines.flop_per_ms)[:, None], memory[:, None])
+    compute = np.broadcast_to(counted / machines.flop_per_ms, memory.shape)
+    return Terms(as_rows(columns), compute.reshape(-1, 1), memory.reshape(-1, 1))
 
 
-def _blocks(m: F64, n: F64, across: F64 | float, down: F64 | float) -> F64:
-    blocks: F64 = np.ceil(n / across) * np.ceil(m / down)
+def _blocks(m: Real, n: Real, across: Real | float, down: Real | float) -> Real:
+    blocks: Real = np.ceil(n / across) * np.ceil(m / down)
     return blocks
 
 
-def _tiled(results: F64, blocks: F64, tile: F64 | float, waves: F64) -> list[F64]:
+def _tiled(results: Real, blocks: Real, tile: Real | float, waves: Real) -> list[Column]:
     """Share of the tiles' results that is wanted, waves, share of the last wave that is used; logarithms."""
     return [np.log(results / (blocks * tile)), np.log(np.minimum(waves, _MANY_WAVES)), _quantisation(waves)]
 
 
-def _quantisation(waves: F64) -> F64:
-    share: F64 = np.log(waves / np.ceil(waves))
+def _quantisation(waves: Real) -> Real:
+    share: Real = np.log(waves / np.ceil(waves))
     return share

@@ -1,7 +1,7 @@
 """Which efficiencies make the sum over a step's items meet what the step took? Gradient descent through the sum.
 
 The form is the one of `engine.learned.efficiency`, here in torch; a test keeps the two together. The loss is smooth in
-the logarithm of the step; weights are drawn towards the fractions of `engine.utilisation`, from which the fit starts.
+the logarithm of the step; weights are drawn to the fractions of `fractions_before`, from which the fit starts.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from surfer_lab.engine.learned.efficiency import BEND, Efficiency, efficiency_ms
 from surfer_lab.engine.learned.facts import FAMILIES, Fact
 from surfer_lab.engine.learned.item_terms import GROUP_OF_FAMILY, IS_ARITHMETIC, Group, ItemTerms, item_terms
 from surfer_lab.engine.rates import class_on, rates_of
-from surfer_lab.engine.utilisation import UTILISATION, Utilisation
 from surfer_lab.engine.wave_scaling import KERNEL_FLOOR_NS
 from surfer_lab.hardware.gpu import Gpu
 from surfer_lab.trace.tables import MemoryFormat
+from surfer_lab.training.fit.fractions_before import FRACTIONS_BEFORE_STEPS, USUAL_FRACTIONS
 from surfer_lab.training.fit.gradient_fit import one_thread
 from surfer_lab.training.fit.step_table import StepTable
 from surfer_lab.units import NS_PER_MS
@@ -39,7 +39,7 @@ _SMOOTH: Final = 0.1  # relative errors below count by their square
 class StepFitSettings:
     """What a fit costs, and how strongly weights are held back: by squares of logarithms, per weight."""
 
-    steps: int = 250
+    steps: int = 500
     batch_rows: int = 96
     learning_rate: float = 0.018
     bend: float = 0.02  # on what features change
@@ -78,10 +78,10 @@ def evidence_of(table: StepTable, gpus: Sequence[Gpu], step: I64, gpu: I64, meas
 
 
 def start_of() -> F32:
-    """Logarithms of the calibrated fractions, (families + 1, layouts, 2): where a fit starts."""
-    table = [UTILISATION.get(family, Utilisation()) for family in FAMILIES] + [Utilisation()]
-    compute = [one.matrix if arithmetic else 1.0 for one, arithmetic in zip(table, IS_ARITHMETIC, strict=True)]
-    both = np.log(np.stack([compute, [one.memory for one in table]], axis=1)).astype(np.float32)
+    """Logarithms of what was known before any step, (families + 1, layouts, 2): where a fit starts."""
+    table = [FRACTIONS_BEFORE_STEPS.get(family, USUAL_FRACTIONS) for family in FAMILIES] + [USUAL_FRACTIONS]
+    compute = [one[0] if arithmetic else 1.0 for one, arithmetic in zip(table, IS_ARITHMETIC, strict=True)]
+    both = np.log(np.stack([compute, [one[1] for one in table]], axis=1)).astype(np.float32)
     return np.repeat(both[:, None, :], len(MemoryFormat), axis=1)
 
 
