@@ -30,7 +30,7 @@ from tests.browser.lab import LabPage, LabServer, serving
 
 ROOT: Final = Path(__file__).parents[1]
 SHOWN: Final = "resnet50"
-PANEL_WIDER: Final = 230  # px
+PANEL_WIDER: Final = 186  # px
 MADE_ON: Final = "29 November 2026"
 CELL: Final = """\
 %%predict --no-run --name ResNet-50
