@@ -153,8 +153,8 @@ def model_cases(data: Path, catalog: Catalog) -> list[Case]:
     return [case for case in every if case.method in (LEARNED, BLENDED)]
 
 
-def timm_cases(path: Path) -> list[Case]:
-    """Steps that `surfer evaluate timm` predicted, with its ranges."""
+def timm_cases(path: Path, way: str) -> list[Case]:
+    """Steps that `surfer evaluate timm` predicted with something left out, with its ranges."""
     rows: list[dict[str, Any]] = orjson.loads(path.read_bytes())["cases"]
     return [
         Case(
@@ -162,7 +162,7 @@ def timm_cases(path: Path) -> list[Case]:
             high_ms=row["high_ms"], measured_ms=row["measured_ms"],
         )
         for row in rows
-        if row["method"] == TIMM_WAYS["GPU"] and row["predicted_ms"] and row["high_ms"]
+        if row["method"] == TIMM_WAYS[way] and row["predicted_ms"] and row["high_ms"]
     ]  # fmt: skip
 
 
@@ -211,7 +211,8 @@ def main() -> None:
     catalog = load_catalog()
     errors = list(operation_errors(asked.data, catalog))
     lanes = own_errors(model_cases(asked.data, catalog), "lanes", catalog)
-    matrix = own_errors(timm_cases(asked.timm), "matrix", catalog) if asked.timm else {}
+    matrix = own_errors(timm_cases(asked.timm, "GPU"), "matrix", catalog) if asked.timm else {}
+    seen = own_errors(timm_cases(asked.timm, "families"), "matrix seen", catalog) if asked.timm else {}
     before = range_sets()["sets"][ALL_DIES]["steps"]
     sets = {}
     dies = dict.fromkeys([*(one.die for one in errors), *lanes, *matrix])
@@ -221,6 +222,7 @@ def main() -> None:
             "steps": {
                 "lanes": step_factor(lanes, die) or before["lanes"],
                 "matrix": step_factor(matrix, die) or before["matrix"],
+                "matrix seen": step_factor(seen, "") or before["matrix seen"],
                 "convolution": convolution_step(errors, die) or before["convolution"],
             },
         }
@@ -239,6 +241,7 @@ def main() -> None:
                 "steps on lanes": int(sum(map(len, lanes.values()))),
                 "steps on matrix units": int(sum(map(len, matrix.values()))),
             },
+            "seen_dies": sorted(seen) or range_sets()["seen_dies"],
             "sets": sets,
         }
         WRITTEN.write_bytes(orjson.dumps(content, option=orjson.OPT_INDENT_2))

@@ -32,7 +32,7 @@ from surfer_lab.engine.learned.items import learned_ratio
 from surfer_lab.engine.learned_products import learned_products
 from surfer_lab.engine.literal_scaling import literal_gamma, scale_exact_waves, scale_many_waves
 from surfer_lab.engine.options import EngineOptions, ScalingMethod
-from surfer_lab.engine.ranges import CONVOLUTIONS, Kind, Spreads, is_slot_powered, spreads
+from surfer_lab.engine.ranges import CONVOLUTIONS, Kind, Spreads, StepUnits, is_slot_powered, seen_dies, spreads
 from surfer_lab.engine.rates import (
     CLASS_INDEX,
     GpuRates,
@@ -95,7 +95,7 @@ def item_times(
         step_factor=np.empty(shape), absolute_share=np.empty(shape),
     )  # fmt: skip
     scaler = _Scaler(origin, gpus, options, is_trusted=is_trusted)
-    scaler.step_on_units = scaler.uses_matrix_units(work)
+    scaler.step_units = scaler.units_of_step(work)
     for start in range(0, len(work), _BLOCK_ITEMS):
         rows = slice(start, start + _BLOCK_ITEMS)
         part = scaler.times(work.rows(rows))
@@ -127,7 +127,7 @@ class _Scaler:
         self.is_amd = np.array([gpu.vendor is Vendor.AMD for gpu in gpus], dtype=bool)
         self.is_origin = np.array([gpu == origin for gpu in gpus], dtype=bool)
         self.slot_powered = np.array([is_slot_powered(gpu) for gpu in gpus], dtype=bool)
-        self.step_on_units = np.zeros(len(self.gpus), dtype=bool)  # of the whole step, whose blocks come one by one
+        self.step_units = np.zeros(len(self.gpus), dtype=np.int64)  # of the whole step, whose blocks come one by one
         self.link_ratio = np.array([_link_ratio(origin, gpu) for gpu in gpus], dtype=np.float64)
 
     def times(self, work: Work) -> ItemTimes:
@@ -157,23 +157,26 @@ class _Scaler:
         kind = np.where(work.arithmetic, Kind.PRODUCT, np.where(work.reducing, Kind.REDUCING, Kind.MOVING))
         return spreads(
             method, np.where(work.arithmetic & is_convolution, Kind.CONVOLUTION, kind),
-            on_matrix_units(classes, work.arithmetic), step_on_units=self.step_on_units[:, None],
+            on_matrix_units(classes, work.arithmetic), step_units=self.step_units[:, None],
             level=self.options.range_level, without_die=self.options.without_die, moved=self._moved(work, classes),
             typical_rate=np.take_along_axis(self.rates.rate_is_typical, classes.astype(np.int64), axis=1),
             slot_powered=self.slot_powered[:, None], typical_bandwidth=self.rates.bandwidth_is_typical[:, None],
             memory_share=memory_share, verified_factor=self.options.verified_factor,
         )  # fmt: skip
 
-    def uses_matrix_units(self, work: Work) -> B:
-        """Whether some arithmetic of a step is done on matrix units, (gpus,)."""
+    def units_of_step(self, work: Work) -> I64:
+        """Which `StepUnits` do the step's arithmetic, (gpus,): matrix units where they do some of it."""
         rows = np.flatnonzero(work.arithmetic)
         if not len(rows):
-            return np.zeros(len(self.gpus), dtype=bool)
+            return np.full(len(self.gpus), StepUnits.LANES, dtype=np.int64)
         facts = np.stack([work.base_class, work.tf32, work.ran_tf32], axis=1)[rows]
         _, first = np.unique(facts, axis=0, return_index=True)
         some = work.rows(rows[first])
-        used: B = np.asarray(on_matrix_units(self._classes(some, self.rates), some.arithmetic).any(axis=1))
-        return used
+        used = on_matrix_units(self._classes(some, self.rates), some.arithmetic).any(axis=1)
+        left_out = self.options.without_die
+        seen = np.array([gpu.die in seen_dies() and gpu.die != left_out for gpu in self.gpus], dtype=bool)
+        units: I64 = np.where(used, np.where(seen, StepUnits.MATRIX_SEEN, StepUnits.MATRIX), StepUnits.LANES)
+        return units
 
     def absolute_at_origin(self, work: Work) -> tuple[F64, B]:
         """As the function of that name, of some items."""

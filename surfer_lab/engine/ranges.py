@@ -7,9 +7,10 @@ that do it. `ranges.json` holds the factors, and those without each die, by whic
 Two factors each. That of one item is the quantile over operations. That of an item *within a step* is smaller, and it
 moves all items of a step at once: the own errors of operations average out, those of a GPU do not (a rate, a bandwidth
 that is off moves all alike). It is the quantile over steps of whole models, and, since cases of one GPU share their
-error, the largest over the dies of each die's own quantile: on steps whose products use matrix units (`matrix`), on
-others (`lanes`). Where no step was measured (convolutions on FP32 lanes) it is the largest error by which a die's
-operations are off together.
+error, the largest over the dies of each die's own quantile: on steps whose products use matrix units, of dies whose
+steps taught the weights (`matrix seen`: families of networks left out) and of others (`matrix`), and on FP32 `lanes`.
+Where no step was measured (convolutions on FP32 lanes) it is the largest error by which a die's operations are off
+together.
 
 What is known of a card adds to both, in squares of logarithms: a rate that is an architecture-typical fraction of the
 peak and not measured; a board fed by the slot alone, whose rate depends on how long it has run.
@@ -37,7 +38,8 @@ from surfer_lab.hardware.sustained import SLOT_POWER_W
 
 __all__ = [
     "ALL_DIES", "CONVOLUTIONS", "LEVELS", "MATRIX_UNITS_FACTOR", "SLOT_POWER_FACTOR", "TYPICAL_BANDWIDTH_FACTOR",
-    "TYPICAL_RATE_FACTOR", "Kind", "Spreads", "is_slot_powered", "range_sets", "spreads",
+    "TYPICAL_RATE_FACTOR", "Kind", "Spreads", "StepUnits", "is_slot_powered", "range_sets", "seen_dies",
+    "spreads",
 ]  # fmt: skip
 
 F64 = NDArray[np.float64]
@@ -55,6 +57,14 @@ class Kind(IntEnum):
     REDUCING = 1  # norms, reductions and what else is neither pointwise nor a product
     PRODUCT = 2
     CONVOLUTION = 3
+
+
+class StepUnits(IntEnum):
+    """What does a step's products: the FP32 lanes, matrix units, or those of a die whose steps taught the weights."""
+
+    LANES = 0
+    MATRIX = 1
+    MATRIX_SEEN = 2
 
 
 CONVOLUTIONS: Final = tuple(
@@ -105,9 +115,9 @@ def _tables(level: float, without_die: str) -> tuple[F64, F64]:
     chosen = sets.get(without_die or ALL_DIES, sets[ALL_DIES])
     at = LEVELS.index(level)
     item = np.zeros((len(Method), len(Kind), len(_UNITS)))
-    step = np.zeros_like(item)
+    step = np.zeros((len(Method), len(Kind), len(StepUnits)))
     for method, factors in _CHOSEN.items():
-        item[method] = step[method] = np.log(factors[at])
+        item[method], step[method] = np.log(factors[at]), np.log(factors[at])
     for method in _FITTED:
         for kind in Kind:
             for units, name in enumerate(_UNITS):
@@ -120,7 +130,15 @@ def _tables(level: float, without_die: str) -> tuple[F64, F64]:
                 own = np.log(chosen["steps"][key][at])
                 # what is known by its name only was measured on no step: it errs together, as far as it goes
                 step[method, kind, units] = item[method, kind, units] if method is Method.NAMED else own
+            seen = min(step[method, kind, StepUnits.MATRIX], np.log(chosen["steps"]["matrix seen"][at]))
+            step[method, kind, StepUnits.MATRIX_SEEN] = seen
     return item, step
+
+
+@cache
+def seen_dies() -> frozenset[str]:
+    """Dies on which whole steps on matrix units taught the shipped weights."""
+    return frozenset(range_sets()["seen_dies"])
 
 
 def _entry(items: dict[str, list[float]], method: Method, kind: Kind, units: str) -> list[float]:
@@ -142,12 +160,12 @@ def is_slot_powered(gpu: Gpu) -> bool:
 
 
 def spreads(
-    method: I8, kind: NDArray[np.int64], on_units: B, *, step_on_units: B, level: float, without_die: str, moved: B,
-    typical_rate: B, slot_powered: B, typical_bandwidth: B, memory_share: F64, verified_factor: float | None = None,
+    method: I8, kind: NDArray[np.int64], on_units: B, *, step_units: NDArray[np.int64], level: float,
+    without_die: str, moved: B, typical_rate: B, slot_powered: B, typical_bandwidth: B, memory_share: F64, verified_factor: float | None = None,
 ) -> Spreads:  # fmt: skip
     """How far the estimates may be off; `kind` (items,), the rest broadcast to (gpus, items).
 
-    `on_units`: arithmetic on matrix units; `step_on_units`: some of the step's is; `moved`: on other units there than
+    `on_units`: arithmetic on matrix units; `step_units`: the step's (`StepUnits`); `moved`: on other units there than
     at the origin. `verified_factor` takes the place of the fitted factor of a step and of what is known of a card.
     """
     items, steps = _tables(level, without_die)
@@ -160,8 +178,8 @@ def spreads(
     )
     scaled = ~np.isin(method, (Method.MEASURED, Method.HOST, Method.COMMUNICATION))
     item, step = (
-        np.sqrt(table[method, kind, units.astype(np.int64)] ** 2 + np.where(scaled, known, 0.0))
-        for table, units in ((items, on_units), (steps, step_on_units))
+        np.sqrt(table[method, kind, units] ** 2 + np.where(scaled, known, 0.0))
+        for table, units in ((items, on_units.astype(np.int64)), (steps, step_units))
     )
     if verified_factor is not None:
         step = np.where(np.isin(method, _FITTED), np.log(verified_factor), step)

@@ -11,7 +11,16 @@ from hypothesis import strategies as st
 
 from surfer_lab.engine import EngineOptions
 from surfer_lab.engine.estimate import Method
-from surfer_lab.engine.ranges import ALL_DIES, LEVELS, SLOT_POWER_FACTOR, Kind, is_slot_powered, range_sets, spreads
+from surfer_lab.engine.ranges import (
+    ALL_DIES,
+    LEVELS,
+    SLOT_POWER_FACTOR,
+    Kind,
+    StepUnits,
+    is_slot_powered,
+    range_sets,
+    spreads,
+)
 from surfer_lab.errors import OptionError
 from surfer_lab.hardware.catalog import load_catalog
 
@@ -24,7 +33,8 @@ def spread_of(
 ) -> tuple[float, float]:  # fmt: skip
     yes = np.array([[True]])
     found = spreads(
-        np.array([[method]], np.int8), np.array([kind]), yes & units, step_on_units=yes & units, level=level,
+        np.array([[method]], np.int8), np.array([kind]), yes & units,
+        step_units=np.where(yes & units, StepUnits.MATRIX, StepUnits.LANES), level=level,
         without_die=without_die, moved=yes & False, typical_rate=yes & typical, slot_powered=yes & slot,
         typical_bandwidth=yes & typical, memory_share=np.array([[memory_share]]),
     )  # fmt: skip
@@ -63,7 +73,7 @@ def test_what_was_measured_there_has_no_range() -> None:
 def test_every_set_has_every_step_factor_and_dies_that_nobody_measured_use_all() -> None:
     stored = range_sets()
     for name, one in stored["sets"].items():
-        for steps in ("lanes", "matrix", "convolution"):
+        for steps in ("lanes", "matrix", "matrix seen", "convolution"):
             low, high = one["steps"][steps]
             assert 1.0 < low <= high, (name, steps)
         assert all(1.0 < low <= high for low, high in one["items"].values())

@@ -4,7 +4,8 @@
 
 Each row is predicted by the weights that were fitted without it: the shipped ones, or, under the protocol `logo`, those
 fitted now. Its step is the sum over its items, as in the fit; the engine's replay adds what the host takes, which no
-row here shows. Ranges are the engine's for steps on matrix units, without the GPU's die.
+row here shows. Ranges are those of steps on matrix units: without the GPU's die, or, where the GPU was seen, those
+for dies whose steps taught the weights, fitted on these same families.
 """
 
 from __future__ import annotations
@@ -111,7 +112,9 @@ def _cases(rows: pd.DataFrame, method: str, times_ms: F64, dies: list[str], chos
     records: list[dict[str, Any]] = rows.iloc[chosen].to_dict("records")  # type: ignore[assignment]  # keys are names
     for at, row in zip(chosen.tolist(), records, strict=True):
         time = float(times_ms[at])
-        narrow, wide = sets.get(dies[at], sets[ALL_DIES])["steps"]["matrix"]
+        unseen = method == WAYS["GPU"]
+        of_steps = (sets.get(dies[at], sets[ALL_DIES]) if unseen else sets[ALL_DIES])["steps"]
+        narrow, wide = of_steps["matrix" if unseen else "matrix seen"]
         known = math.isfinite(time) and method != ROOFLINE
         columns: dict[str, Cell] = {name: _cell(row[name]) for name in _CARRIED if name in row}
         if known:
