@@ -128,6 +128,11 @@ class StepProfile:
         """What comes before the first block, the blocks in order, and what comes after the last. At least one."""
         return _blocks(self, 1)
 
+    @property
+    def has_attention(self) -> bool:
+        """Whether it is a transformer's step: of a capture, by its operations."""
+        return any("attention" in (name or "") or "softmax" in (name or "") for name in self.trace.ops.name)
+
     def divided_blocks(self, ranks: int) -> tuple[BlockTimes, ...]:
         """The blocks as one rank of a tensor-parallel group runs them; parameters stay whole."""
         return _blocks(self, ranks)

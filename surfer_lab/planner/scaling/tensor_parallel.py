@@ -25,7 +25,11 @@ _REPLICAS = 2  # their stream
 def check_splits(profile: StepProfile) -> None:
     """OptionError where the model has no blocks with a residual stream between them."""
     inner = profile.blocks[1:-1]
-    if len(inner) < 2 or not any(block.input_bytes and block.split_forward_ns for block in inner):
+    if (
+        not profile.has_attention
+        or len(inner) < 2
+        or not any(block.input_bytes and block.split_forward_ns for block in inner)
+    ):
         raise OptionError(
             "tensor parallelism wants a model of blocks with attention or large products in them",
             remedy="--strategy ddp or fsdp",

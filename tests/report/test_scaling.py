@@ -1,0 +1,89 @@
+"""A prediction over several GPUs: words that ask, the frame, and the same rows in text, Markdown and HTML."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from surfer_lab.errors import OptionError, PredictionError, UnknownGpuError
+from surfer_lab.hardware.machines import load_machines
+from surfer_lab.planner.options import parse_predict_line
+from surfer_lab.report.block import html_block
+from surfer_lab.report.markdown import markdown_of
+from surfer_lab.report.prediction import Prediction
+from surfer_lab.report.scaled import scaled
+from surfer_lab.report.text import text_of
+from surfer_lab.view.scaling_view import scaling_view
+from surfer_lab.view.stored import restored, stored
+from surfer_lab.workloads.prediction import predict_factory
+
+
+@pytest.fixture(scope="module")
+def prediction() -> Prediction:
+    options = parse_predict_line(
+        "--on A100 SXM4 80GB --batch-size 32 --counts 1,2,8 --machine DGX A100 --price a100 sxm4 80gb=2"
+    )
+    return predict_factory("surfer_lab.workloads:lenet", options)
+
+
+def test_words_give_the_curve_and_nothing_without_them(prediction):
+    shown = prediction.view.scaling
+    assert shown is not None
+    assert [row.gpus for row in shown.rows] == [1, 2, 8]
+    assert shown.machine == "DGX A100"
+    assert all(row.usd_per_1000_steps is not None for row in shown.rows)
+    plain = predict_factory("surfer_lab.workloads:lenet", parse_predict_line("--on L4 --batch-size 32"))
+    assert plain.view.scaling is None
+
+
+def test_the_same_rows_are_in_text_markdown_and_html(prediction):
+    view = prediction.view
+    texts = (text_of(view, width=200), markdown_of(view).replace("\\", ""), html_block(view))
+    for row in view.scaling.table:
+        for text in texts:
+            assert row[1] in text
+            assert row[4] in text
+
+
+def test_a_stored_view_keeps_the_curve(prediction):
+    assert restored(stored(prediction.view)).scaling == prediction.view.scaling
+
+
+def test_a_machines_name_is_no_markup(prediction):
+    machine = replace(load_machines().find("DGX A100"), name="<b>DGX</b> | `x`")
+    focus = prediction.on("A100 SXM4 80GB").gpu
+    import msgspec
+
+    view = msgspec.structs.replace(prediction.view, scaling=scaling_view(scaled(prediction, focus, machine=machine)))
+    assert "<b>DGX</b>" not in html_block(view)
+    assert "<b>DGX</b>" not in markdown_of(view)
+
+
+def test_the_frame_has_raw_numbers_and_takes_other_machines(prediction, tmp_path: Path):
+    frame = prediction.scale(counts=(1, 4), link="pcie")
+    assert list(frame.index) == [1, 4]
+    assert frame.loc[4, "efficiency"] < prediction.scale(counts=(4,)).loc[4, "efficiency"]
+    strong = prediction.scale(counts=(1, 4), fixed="global")
+    assert set(strong["batch_size"]) == {32}
+    row = tmp_path / "box.toml"
+    row.write_text('name = "my box"\ngpu = "A100 SXM4 80GB"\ngpus_per_node = 2\nlinks = ["PCIe 4 switch"]\n')
+    assert prediction.scale(machine=row).attrs["machine"] == "my box"
+
+
+def test_what_cannot_be_is_refused_with_a_remedy(prediction):
+    with pytest.raises(UnknownGpuError, match="not among the GPUs predicted"):
+        prediction.scale(machine="DGX-1")
+    with pytest.raises(OptionError, match="no machine"):
+        prediction.scale(machine="nothing like it")
+    with pytest.raises(OptionError, match="no link"):
+        prediction.scale(link="string")
+    with pytest.raises(OptionError, match="tensor parallelism"):
+        prediction.scale(strategy="tp", counts=(1, 2))
+    with pytest.raises(OptionError, match="keep fixed"):
+        prediction.scale(fixed="nothing")
+    serving = parse_predict_line("--on L4 --batch-size 8")
+    inference = predict_factory("surfer_lab.workloads:lenet", serving, inference=True)
+    with pytest.raises(PredictionError, match="no gradient"):
+        inference.scale()
