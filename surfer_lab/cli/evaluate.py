@@ -66,6 +66,12 @@ KINDS: Final[dict[str, Kind]] = {
         needs_data=False,
     ),
     "gloo": Kind(module="gloo", function="evaluate_gloo", takes=("progress",), needs_data=False),
+    "timm-steps": Kind(
+        module="timm_held_out",
+        function="evaluate_timm_steps",
+        takes=("data", "protocol", "sample", "cache", "workers", "progress"),
+        needs_data=True,
+    ),
     "timm": Kind(
         module="timm",
         function="evaluate_timm",
@@ -114,7 +120,7 @@ def evaluate(
     Tables go to stdout; --json keeps every case. Captures of models are kept between runs. The folder is laid out as
     e2e/index.csv, kernels/*.parquet, timm/bench.csv, traces/*.json.gz; of all, what it lacks is said.
     """
-    names = list(KINDS)
+    names = [name for name in KINDS if name != "timm-steps"]  # a part of timm
     if kind != "all" and kind not in KINDS:
         nearest = near_matches(kind, [*KINDS, "all"])
         raise OptionError(f"{kind!r} is no evaluation", remedy=" or ".join(nearest) or f"{', '.join(KINDS)} or all")

@@ -161,7 +161,8 @@ def is_slot_powered(gpu: Gpu) -> bool:
 
 def spreads(
     method: I8, kind: NDArray[np.int64], on_units: B, *, step_units: NDArray[np.int64], level: float,
-    without_die: str, moved: B, typical_rate: B, slot_powered: B, typical_bandwidth: B, memory_share: F64, verified_factor: float | None = None,
+    without_die: str, moved: B, typical_rate: B, slot_powered: B, typical_bandwidth: B, memory_share: F64,
+    verified_factor: float | None = None,
 ) -> Spreads:  # fmt: skip
     """How far the estimates may be off; `kind` (items,), the rest broadcast to (gpus, items).
 

@@ -21,11 +21,13 @@ from numpy.typing import NDArray
 
 from surfer_lab.engine.learned.efficiency import has_efficiency_without, read_efficiency
 from surfer_lab.engine.ranges import ALL_DIES, range_sets
-from surfer_lab.hardware.catalog import Catalog
-from surfer_lab.training.evaluate.cases import Case, Cell, Table, range_table, stats_by, stats_of
-from surfer_lab.training.evaluate.protocol import Protocol
+from surfer_lab.errors import OptionError
+from surfer_lab.hardware.catalog import Catalog, load_catalog
+from surfer_lab.training.evaluate.cases import Case, Cell, Evaluation, Table, range_table, stats_by, stats_of
+from surfer_lab.training.evaluate.protocol import Protocol, protocol_named
+from surfer_lab.training.timm_table.store import cache_folder
 
-__all__ = ["held_out_timm"]
+__all__ = ["evaluate_timm_steps", "held_out_timm"]
 
 F64 = NDArray[np.float64]
 Progress = Callable[[str, int, int], None]
@@ -41,6 +43,30 @@ CONSTANT: Final = "compile gain: a constant"
 _TABLE: Final = ("gpu", "mode", "layout", "torch", "compile")
 _SAME: Final = ("gpu", "mode", "precision", "layout", "torch", "model", "img_size")
 _CARRIED: Final = ("layout", "torch", "cuda", "arch", "img_size", "params_m", "gmacs", "macts")
+
+
+def evaluate_timm_steps(
+    data: Path,
+    *,
+    protocol: Protocol | str = Protocol.HELD_OUT,
+    cache: Path | None = None,
+    sample: int | None = None,
+    workers: int = 1,
+    progress: Progress | None = None,
+    catalog: Catalog | None = None,
+) -> Evaluation:
+    """The held-out part of `evaluate_timm` alone, of all rows: minutes, where the steps' items are at hand."""
+    split = protocol_named(protocol) if isinstance(protocol, str) else protocol
+    cases, tables = held_out_timm(
+        data, cache or cache_folder(), catalog or load_catalog(), protocol=split, sample=sample, workers=workers,
+        progress=progress,
+    )  # fmt: skip
+    if not cases:
+        raise OptionError(
+            "no step of timm's networks is captured, or no weights are shipped that left something out",
+            remedy="surfer train --data DIR --make-table, then this again",
+        )
+    return Evaluation(name="timm-steps", cases=tuple(cases), tables=tables, facts={"protocol": split.value})
 
 
 def held_out_timm(
