@@ -131,7 +131,8 @@ class StepProfile:
     @property
     def has_attention(self) -> bool:
         """Whether it is a transformer's step: of a capture, by its operations."""
-        return any("attention" in (name or "") or "softmax" in (name or "") for name in self.trace.ops.name)
+        names = {name or "" for name in self.trace.ops.name}
+        return any("attention" in name or ("softmax" in name and "log_softmax" not in name) for name in names)
 
     def divided_blocks(self, ranks: int) -> tuple[BlockTimes, ...]:
         """The blocks as one rank of a tensor-parallel group runs them; parameters stay whole."""
