@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import importlib.util
 import os
+from collections.abc import Callable
 from typing import Any, Final
 
 from surfer_lab.errors import OptionError
 
-__all__ = ["connect", "disconnect"]
+__all__ = ["connect", "disconnect", "patiently"]
 
 _ATTEMPTS: Final = 4  # Ray gives its own processes 30 s, which a busy machine may exceed
 
@@ -37,16 +38,21 @@ def connect(address: str | None, *, workers: int) -> bool:
                 remedy="ray start --head, or no --address",
             ) from error
         return False
-    for attempt in range(_ATTEMPTS):
-        try:
-            ray.init(address="local", num_cpus=max(workers + 1, os.cpu_count() or 1), include_dashboard=False, **words)
-        except Exception as error:  # Ray raises a bare Exception where its processes are slow to start
-            ray.shutdown()
-            if "during startup" not in str(error) or attempt == _ATTEMPTS - 1:
-                raise
-        else:
-            break
+    cpus = max(workers + 1, os.cpu_count() or 1)
+    patiently(lambda: ray.init(address="local", num_cpus=cpus, include_dashboard=False, **words), ray.shutdown)
     return True
+
+
+def patiently(start: Callable[[], Any], give_up: Callable[[], Any]) -> Any:
+    """What `start` returns; again after `give_up` where Ray's own processes were too slow to start, a few times."""
+    for _ in range(_ATTEMPTS - 1):
+        try:
+            return start()
+        except Exception as error:  # Ray raises a bare Exception for this
+            give_up()
+            if "during startup" not in str(error):
+                raise
+    return start()
 
 
 def disconnect() -> None:

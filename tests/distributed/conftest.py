@@ -16,9 +16,12 @@ def two_nodes():
     import ray
     from ray.cluster_utils import Cluster as Nodes
 
-    nodes = Nodes(initialize_head=True, head_node_args={"num_cpus": 3, "include_dashboard": False})
+    from surfer_lab.distributed.local_ray import patiently
+
+    nodes = Nodes()
     try:
-        nodes.add_node(num_cpus=3)
+        patiently(lambda: nodes.add_node(num_cpus=3, include_dashboard=False), nodes.shutdown)
+        patiently(lambda: nodes.add_node(num_cpus=3), lambda: None)
         yield nodes.address
     finally:
         ray.shutdown()

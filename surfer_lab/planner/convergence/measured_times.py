@@ -22,6 +22,7 @@ F64 = NDArray[np.float64]
 
 _LEAST_STEPS = 2  # of a worker in a phase, before its mean is believed
 _SPREAD_SAMPLES = 400
+_MANY = 12  # updates of a phase
 _ROUNDS = 30  # of fitting rates and their common overhead in turn
 
 
@@ -101,13 +102,18 @@ def cluster_times(records: Sequence[PhaseRecord], workers: int) -> ClusterTimes:
 
 
 def _mean_of(records: Sequence[PhaseRecord], column: str) -> float:
-    """Over updates whose groups were back at least once: medians, as a busy machine disturbs some."""
+    """Over updates whose groups were back at least once."""
     found = []
     for record in records:
         values = record.column(column)[record.request.setting.groups :]
         if len(values):
-            found.append(float(np.median(values)))
+            found.append(_usual(values))
     return float(np.median(found)) if found else 0.0
+
+
+def _usual(values: F64) -> float:
+    """The median of many; of few the lower quartile: what a busy machine adds comes and goes."""
+    return float(np.percentile(values, 50.0 if len(values) >= _MANY else 25.0))
 
 
 def _links(records: Sequence[PhaseRecord]) -> tuple[float, float]:
@@ -117,7 +123,7 @@ def _links(records: Sequence[PhaseRecord]) -> tuple[float, float]:
         members = {member.worker for member in record.members}
         size = max(1, round(len(members) / record.request.setting.groups))
         if size > 1 and record.count > 1:
-            sizes.setdefault(size, []).append(float(np.median(record.column("all_reduce_s")[1:])))
+            sizes.setdefault(size, []).append(_usual(record.column("all_reduce_s")[1:]))
     if not sizes:
         return 0.0, 0.0
     k = np.array(sorted(sizes), dtype=np.float64)

@@ -30,7 +30,7 @@ FULL: Final = Effort(
     momentum_problems=("quadratic", "digits"),
     penalty_seeds=5,
     workloads=("compute bound", "mixed", "communication bound"),
-    prediction_seeds=2,
+    prediction_seeds=1,
     tuning_seeds=5,
     with_optuna=True,
 )

@@ -162,8 +162,8 @@ def prediction_table(cases: Sequence[Case]) -> list[Table]:
         Table(
             title="time to the target loss by number of groups",
             columns=(
-                "workload", "g", "ms/iteration", "measured", "updates", "measured ", "seconds", "range", "measured  ",
-                "error %", "limited by",
+                "workload", "g", "predicted ms/iteration", "measured ms/iteration", "predicted updates",
+                "measured updates", "predicted s", "range", "measured s", "error %", "limited by",
             ),
             rows=tuple(rows),
         ),

@@ -90,8 +90,8 @@ WORKLOADS: Final[dict[str, Workload]] = {
             name="compute bound", s_per_sample=0.050, hop_s=0.0005, reduce_s=0.001, exchange_s=0.002, max_seconds=70.0
         ),
         Workload(
-            name="mixed", s_per_sample=0.006, hop_s=0.085, reduce_s=0.002, exchange_s=0.005, serving_s=0.250,
-            max_seconds=75.0,
+            name="mixed", s_per_sample=0.006, hop_s=0.100, reduce_s=0.002, exchange_s=0.005, serving_s=0.300,
+            max_seconds=85.0,
         ),
         Workload(
             name="communication bound", s_per_sample=0.008, hop_s=0.010, reduce_s=0.300, exchange_s=0.020,
