@@ -11,7 +11,6 @@ from typing import Final
 
 from surfer_lab.report.markup import Child, Markup, tag, verbatim
 from surfer_lab.report.packed import packed_json
-from surfer_lab.view.bokeh_figures import FIGURE_COLORS, figure_templates
 
 __all__ = ["bokeh_scripts", "figure_place"]
 
@@ -21,6 +20,8 @@ _SHOWN: Final = ("step_range", "cost_time", "batch_curve")
 @cache
 def bokeh_scripts() -> tuple[Markup, ...]:
     """BokehJS as the installed Bokeh brings it (1.3 MB), and the templates."""
+    from surfer_lab.view.bokeh_figures import FIGURE_COLORS, figure_templates  # a second to import, for a page alone
+
     bokeh = files("bokeh").joinpath("server", "static", "js", "bokeh.min.js").read_text(encoding="utf-8")
     shown = {name: template for name, template in figure_templates().items() if name in _SHOWN}
     templates = {"figures": shown, "colors": FIGURE_COLORS}
