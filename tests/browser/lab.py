@@ -122,8 +122,11 @@ def _url_when_up(server: subprocess.Popen[bytes], runtime: Path, log_path: Path)
 def is_ours(error: Error) -> bool:
     """Whether a script error may come from our extension: not where only another extension's scripts are named.
 
-    (ipywidgets reads the kernel of a session that a notebook without a kernel does not have.)
+    (ipywidgets reads the kernel of a session that a notebook without a kernel does not have.) JupyterLab itself leaves a
+    promise unheard when a kernel goes while a subshell is being made for somebody's comm.
     """
+    if "create_subshell_request" in str(error):
+        return False
     stack = error.stack or ""
     return "/extensions/surfer-lab/" in stack or "/extensions/" not in stack
 

@@ -214,7 +214,7 @@ def test_two_notebooks_have_predictions_of_their_own(lab: LabPage, lab_server: L
     lab.open_without_kernel(saved_notebook(lab_server, "third.ipynb", demo_view("profiler_trace")))
     expect(choices).to_have_count(1)
     expect(panel.locator(".jp-SurferPanel-source")).to_have_text("third.ipynb")
-    lab.run_command("application:close")
+    lab.page.evaluate("() => { window.jupyterapp.shell.currentWidget.dispose(); }")
     expect(choices).to_have_count(2)
 
 
