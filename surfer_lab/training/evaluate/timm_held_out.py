@@ -20,7 +20,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from surfer_lab.engine.learned.efficiency import has_efficiency_without, read_efficiency
-from surfer_lab.engine.ranges import ALL_DIES, range_sets
+from surfer_lab.engine.ranges import ALL_DIES, LEVELS, range_sets
 from surfer_lab.errors import OptionError
 from surfer_lab.hardware.catalog import Catalog, load_catalog
 from surfer_lab.training.evaluate.cases import Case, Cell, Evaluation, Table, range_table, stats_by, stats_of
@@ -119,8 +119,46 @@ def held_out_timm(
             ),
             names=("method", *_TABLE),
         ),
+        _needed_table([case for case in cases if case.method in WAYS.values()]),
         range_table("timm: ranges of a step", [case for case in cases if case.method in WAYS.values()]),
         *([_gain_table(gains)] if gains else []),
+    )  # fmt: skip
+
+
+def _needed_table(cases: list[Case]) -> Table:
+    """Half-widths that hold 80 and 90 % of cases: pooled, of the worse GPU as the ranges take it, and of some rows."""
+    some: dict[str, Callable[[Case], bool]] = {
+        "all rows": lambda case: True,
+        "eager": lambda case: case.compile == "none",
+        "eager, NCHW": lambda case: case.compile == "none" and case.columns["layout"] == "NCHW",
+        "compiled": lambda case: case.compile != "none",
+    }
+    found: list[tuple[Cell, ...]] = []
+    for method in dict.fromkeys(case.method for case in cases):
+        for name, is_one in some.items():
+            by_gpu: dict[str, list[float]] = {}
+            for case in cases:
+                if case.method == method and case.is_predicted and is_one(case):
+                    by_gpu.setdefault(str(case.gpu), []).append(abs(math.log1p(case.error)))
+            pooled = [size for sizes in by_gpu.values() for size in sizes]
+            if pooled:
+                widths = [
+                    round(100.0 * math.expm1(value), 1)
+                    for level in LEVELS
+                    for value in (
+                        float(np.quantile(pooled, level)),
+                        max(float(np.quantile(sizes, level)) for sizes in by_gpu.values()),
+                    )
+                ]
+                found.append((method, name, len(pooled), *widths))
+    return Table(
+        title="timm: how wide ranges must be",
+        columns=("method", "rows", "cases", "80 %: pooled", "worse GPU", "90 %: pooled", "worse GPU at 90"),
+        rows=tuple(found),
+        notes=(
+            "aimed at were +-12 % for 80 % and +-16 % for 90 % of cases; tried: all rows pooled, the worse GPU as ranges "
+            "are made, kinds of rows apart",
+        ),
     )  # fmt: skip
 
 
