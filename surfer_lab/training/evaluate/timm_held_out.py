@@ -156,7 +156,7 @@ def _needed_table(cases: list[Case]) -> Table:
         columns=("method", "rows", "cases", "80 %: pooled", "worse GPU", "90 %: pooled", "worse GPU at 90"),
         rows=tuple(found),
         notes=(
-            "aimed at were +-12 % for 80 % and +-16 % for 90 % of cases; tried: all rows pooled, the worse GPU as ranges "
+            "aimed at were +-12 % for 80 % and +-16 % for 90 % of cases; tried: rows pooled, the worse GPU as ranges "
             "are made, kinds of rows apart",
         ),
     )  # fmt: skip
