@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import traceback
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +15,7 @@ from surfer_lab.errors import CaptureError, SurferError
 from surfer_lab.magic.history import history
 from surfer_lab.magic.run_cell import flush_figures, run_cell_plainly
 from surfer_lab.panel.cells import cell_id
-from surfer_lab.panel.publishing import publish, publish_in_steps
+from surfer_lab.panel.publishing import Show, publish, publish_in_steps
 from surfer_lab.panel.registration import register
 from surfer_lab.planner.captured_step import CapturedStep
 from surfer_lab.planner.options import PredictOptions, options_line
@@ -104,10 +103,16 @@ def _answer(shell: InteractiveShell, capture: Callable[[], CapturedStep], option
     history.add(prediction)
     end = register(shell).end
     if handle is not None:
-        publish_in_steps(end, prediction, partial(handle.update, raw=True), bundle)
+        publish_in_steps(end, prediction, _updates_of(shell, handle), bundle)
     else:
         display(bundle, raw=True)
         publish(end, prediction, first)
+
+
+def _updates_of(shell: InteractiveShell, handle: DisplayHandle) -> Show:
+    """What puts a bundle where the display is, from any thread, also while a later cell captures its own displays."""
+    publisher = shell.display_pub
+    return lambda bundle: publisher.publish(bundle, transient={"display_id": handle.display_id}, update=True)
 
 
 def _provenance(shell: InteractiveShell, trace: Trace) -> Provenance:

@@ -7,9 +7,12 @@ import json
 import jsonschema
 import msgspec
 import pytest
+from IPython.display import DisplayHandle
+from IPython.utils.capture import capture_output
 
 import surfer_lab
 from surfer_lab.magic.history import history
+from surfer_lab.magic.predict_cell import _updates_of
 from surfer_lab.planner.options import PredictOptions
 from surfer_lab.report.bundle import MIME_TYPE
 from surfer_lab.report.prediction import predict_as_asked
@@ -249,3 +252,11 @@ def test_a_name_is_listed_plainly_and_names_a_file_in_this_folder(predicted, tmp
     predicted.run("%surfer report")
     assert "Written" in predicted.out, predicted.err
     assert len(list(tmp_path.glob("*.html"))) == 1
+
+
+def test_what_follows_behind_a_cell_is_not_caught_by_a_later_one(shell):
+    show = _updates_of(shell.ip, DisplayHandle("surfer"))
+    with capture_output() as caught:
+        show({"text/plain": "with its grid"})
+    assert caught.outputs == []
+    assert shell.displayed == [{"text/plain": "with its grid"}]
