@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, expect, sync_playwright
 
 from tests.browser.lab import LabPage, LabServer, serving
 
@@ -25,6 +25,8 @@ BROWSER_ARGUMENTS = [
     "--disable-sync",
 ]
 HERE = Path(__file__).parent
+
+expect.set_options(timeout=30_000)  # two workers and their kernels share the machine
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

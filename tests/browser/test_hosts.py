@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.conftest import named_by
-from tests.browser.lab import LabPage, LabServer, serving
+from tests.browser.lab import LabPage, LabServer, is_ours, serving
 from tests.browser.predicted import demo_view, saved_notebook
 
 HOSTS = {
@@ -31,7 +31,7 @@ def page(chromium: Browser) -> Iterator[Page]:
     context = chromium.new_context(viewport={"width": 1280, "height": 1000})
     opened = context.new_page()
     errors: list[str] = []
-    opened.on("pageerror", lambda error: errors.append(str(error)))
+    opened.on("pageerror", lambda error: errors.append(str(error)) if is_ours(error) else None)
     yield opened
     context.close()
     assert not errors, errors
