@@ -693,6 +693,7 @@ export interface ScalingView {
   columns: string[];
   table: string[][];
   notes?: string[];
+  timeline?: ScalingPiece[];
 }
 /**
  * One number of GPUs; times are of one step. Without a value: not known.
@@ -715,6 +716,18 @@ export interface ScalingRow {
   memory_gb?: number | null;
   usd_per_1000_steps?: number | null;
   verdict?: string;
+}
+/**
+ * Some work of one step: what, on which lane, from when to when.
+ *
+ * This interface was referenced by `Protocol`'s JSON-Schema
+ * via the `definition` "ScalingPiece".
+ */
+export interface ScalingPiece {
+  name: string;
+  lane: string;
+  start_ms: number;
+  end_ms: number;
 }
 /**
  * Part of a grid.

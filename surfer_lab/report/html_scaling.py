@@ -28,6 +28,7 @@ def scaling_section(view: ViewModel) -> list[Child]:
         tag("p", f"{shown.gpu}, {shown.link or 'one GPU'}. {'. '.join(_sentence(note) for note in shown.notes)}.",
             class_="s-note"),
         scroll(shown.title, _bars(shown)),
+        *_timeline(shown),
         scroll(f"{shown.title}, table", _table(shown)),
     ]  # fmt: skip
 
@@ -71,6 +72,26 @@ def _bar(row: ScalingRow, words: Sequence[str], top: int, scale: float) -> list[
             fill="currentColor",
         ),
     ]  # fmt: skip
+
+
+def _timeline(shown: ScalingView) -> list[Child]:
+    """Compute above, communication below, over the time of one step on the most GPUs; nothing where it is not there."""
+    end = max((piece.end_ms for piece in shown.timeline), default=0.0)
+    if end <= 0:
+        return []
+    scale, lanes = _WIDTH / end, {"compute": 0, "communication": _ROW}
+    drawn = [
+        tag(
+            "rect", tag("title", f"{piece.name}: {piece.end_ms - piece.start_ms:.3g} ms"),
+            x=f"{piece.start_ms * scale:.2f}", y=str(lanes[piece.lane]), height="20", fill="currentColor",
+            width=f"{max(0.2, (piece.end_ms - piece.start_ms) * scale - 0.4):.2f}",
+            opacity="0.45" if piece.lane == "compute" else "0.9",
+        )
+        for piece in shown.timeline
+    ]  # fmt: skip
+    said = f"One step on {shown.rows[-1].gpus} GPUs, {end:.3g} ms: compute above, communication below"
+    figure = tag("svg", *drawn, class_="s-scaling", role="img", viewBox=f"0 0 {_WIDTH} {2 * _ROW}", aria_label=said)
+    return [tag("p", f"{said}.", class_="s-note"), scroll(said, figure)]
 
 
 def _table(shown: ScalingView) -> Markup:

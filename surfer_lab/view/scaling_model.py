@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-__all__ = ["ScalingRow", "ScalingView"]
+__all__ = ["ScalingPiece", "ScalingRow", "ScalingView"]
 
 
 class ScalingRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -26,6 +26,15 @@ class ScalingRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
     verdict: str = "not known"  # whether it fits
 
 
+class ScalingPiece(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Some work of one step: what, on which lane, from when to when."""
+
+    name: str
+    lane: str  # "compute", "communication"
+    start_ms: float
+    end_ms: float
+
+
 class ScalingView(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A machine's curve. `columns` and `table` are the rows as a table of words."""
 
@@ -38,3 +47,4 @@ class ScalingView(Struct, frozen=True, kw_only=True, omit_defaults=True):
     columns: list[str]
     table: list[list[str]]
     notes: list[str] = []
+    timeline: list[ScalingPiece] = []  # of the first rank on the most GPUs; empty where it has too many pieces

@@ -12,7 +12,7 @@ from surfer_lab.trace.model import Trace
 from surfer_lab.trace.tables import KernelKind
 from surfer_lab.units import BYTES_PER_GB, NS_PER_MS
 from surfer_lab.view.money_words import money_quantity
-from surfer_lab.view.scaling_model import ScalingRow, ScalingView
+from surfer_lab.view.scaling_model import ScalingPiece, ScalingRow, ScalingView
 from surfer_lab.view.wording import (
     VERDICT_OF,
     TimeUnit,
@@ -37,6 +37,7 @@ _STRATEGY_WORDS: Final = {
     Spread.TENSOR: "tensor parallel", Spread.PIPELINE: "pipeline",
     Spread.TABLES: "tables spread, the rest data parallel",
 }  # fmt: skip
+_MOST_PIECES: Final = 300  # of a timeline that is shown: more can be told apart by nobody
 _NOTES: Final = (
     "efficiency is throughput over n times that of one GPU",
     "exposed: a collective runs and nothing computes; hidden: behind compute",
@@ -61,6 +62,7 @@ def scaling_view(curve: ScalingCurve) -> ScalingView:
         rows=[_row(point) for point in curve.points],
         columns=list(_COLUMNS),
         table=[_words(point, unit) for point in curve.points],
+        timeline=_timeline(curve.points[-1]) if curve.points[-1].gpu_count > 1 else [],
         notes=[
             f"{curve.fixed.value} batch fixed", *_NOTES,
             *(name_text(note, longest=300) for note in curve.notes),
@@ -80,6 +82,22 @@ def communication_warnings(trace: Trace) -> list[str]:
         f"{duration_text(found.step_ns)} in collectives, {duration_text(found.exposed_ns)} of it exposed; collectives "
         "are kept as recorded and compute alone is predicted"
     ]
+
+
+def _timeline(point: ScalingPoint) -> list[ScalingPiece]:
+    """The first rank's pieces that take time, in order of their start."""
+    schedule = point.schedule
+    pieces = [
+        ScalingPiece(
+            name=name_text(piece.name),
+            lane="communication" if piece.is_communication else "compute",
+            start_ms=rounded(float(schedule.start_ns[at]) / NS_PER_MS),
+            end_ms=rounded(float(schedule.end_ns[at]) / NS_PER_MS),
+        )
+        for at, piece in enumerate(schedule.pieces)
+        if piece.rank == 0 and schedule.end_ns[at] > schedule.start_ns[at]
+    ]
+    return sorted(pieces, key=lambda piece: piece.start_ms) if len(pieces) <= _MOST_PIECES else []
 
 
 def _row(point: ScalingPoint) -> ScalingRow:
