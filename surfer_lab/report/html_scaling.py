@@ -59,7 +59,10 @@ def _bar(row: ScalingRow, words: Sequence[str], top: int, scale: float) -> list[
     compute, exposed = row.compute_ms * scale, row.exposed_ms * scale
     middle = top + 13
     return [
-        tag("text", f"{row.gpus} GPU{'s' if row.gpus > 1 else ''}", x="0", y=str(middle), fill="currentColor", font_size="11"),
+        tag(
+            "text", f"{row.gpus} GPU{'s' if row.gpus > 1 else ''}", x="0", y=str(middle), fill="currentColor",
+            font_size="11",
+        ),
         tag(
             "rect", x=str(_LABEL), y=str(top), width=f"{compute:.1f}", height="18", fill="currentColor", opacity="0.45",
         ),
