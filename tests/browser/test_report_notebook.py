@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.request import urlopen
 
 import nbformat
 import pytest
@@ -147,11 +145,17 @@ def test_a_notebook_saved_in_jupyterlab_is_exported_with_its_sliders(lab: LabPag
     assert len(read_notebook(path).views) == 2
     page.goto(converted(path, "html").as_uri(), wait_until="domcontentloaded")
     sliders_work(page, 2)
-    with urlopen(f"{lab_server.url}/api/nbconvert") as formats:  # what Lab's export menu lists
-        assert "surfer_report" in json.load(formats)
-    with urlopen(f"{lab_server.url}/nbconvert/surfer_report/{path.name}?download=true") as answer:
-        exported = path.with_name("menu.html")
-        exported.write_bytes(answer.read())
-        assert 'filename="saved_report.surfer.html"' in answer.headers["Content-Disposition"].replace("*=utf-8''", '="')
+    lists = "async root => (await fetch(`${root}/api/nbconvert`)).json()"
+    assert "surfer_report" in lab.page.evaluate(lists, lab_server.url)  # what Lab's menu lists
+    name, text = lab.page.evaluate(
+        """async address => {
+          const answer = await fetch(address);
+          return [answer.headers.get("Content-Disposition"), await answer.text()];
+        }""",
+        f"{lab_server.url}/nbconvert/surfer_report/{path.name}?download=true",
+    )
+    assert "saved_report.surfer.html" in name
+    exported = path.with_name("menu.html")
+    exported.write_text(text, encoding="utf-8")
     page.goto(exported.as_uri())
     sliders_work(page, 2)

@@ -17,9 +17,11 @@ from typer.testing import CliRunner
 
 from surfer_lab.cli.commands import app
 from surfer_lab.planner.options import PREDICT_FLAGS, PredictOptions
+from surfer_lab.report.bundle import mime_bundle
 from surfer_lab.trace.storage import save
 from surfer_lab.view.schema import view_schema
 from tests.planner.predictions import trace
+from tests.view.views import view
 
 
 @pytest.fixture
@@ -91,6 +93,23 @@ def test_a_report_is_written_and_its_path_printed(run, recording, tmp_path, monk
     assert (tmp_path / "step.surfertrace.surfer.html").is_file()
     assert run("report", recording, "--md", tmp_path / "a.md").exit_code == 0
     assert (tmp_path / "a.md").read_text(encoding="utf-8").startswith("# Training step")
+
+
+def test_a_notebooks_predictions_are_reported_as_its_cells_left_them(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    output = {"output_type": "display_data", "metadata": {}, "data": mime_bundle(view(name="from a cell"))}
+    cell = {"cell_type": "code", "source": "", "metadata": {}, "execution_count": 1, "outputs": [output]}
+    notebook = {"nbformat": 4, "nbformat_minor": 4, "metadata": {}, "cells": [cell]}
+    (tmp_path / "study.ipynb").write_text(json.dumps(notebook), encoding="utf-8")
+    assert run("report", "study.ipynb").stdout.strip() == "study.surfer.html"
+    assert "from a cell" in (tmp_path / "study.surfer.html").read_text(encoding="utf-8")
+    done = run("report", "study.ipynb", "--md", "a.md", "--html", "b.html")
+    assert done.stdout.split() == ["b.html", "a.md"]
+    refused = run("report", "study.ipynb", "--on", "T4")
+    assert refused.exit_code == 2
+    assert "as its cells left them" in refused.stderr
+    (tmp_path / "empty.ipynb").write_text(json.dumps({**notebook, "cells": []}), encoding="utf-8")
+    assert "holds no prediction" in run("report", "empty.ipynb").stderr
 
 
 @pytest.mark.parametrize(
