@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
-__all__ = ["CellIds", "cell_id"]
+__all__ = ["CellIds", "cell_id", "cell_number"]
 
 _MOST_CELLS: Final = 500
 
@@ -23,6 +23,7 @@ class CellIds:
         self._shell = shell
         self._ids: dict[str, str] = {}
         shell.events.register("pre_run_cell", self._note)
+        self._note()  # the cell that runs now, and set this up
 
     def close(self) -> None:
         """Listen no more."""
@@ -35,9 +36,18 @@ class CellIds:
     def _note(self, *_info: object) -> None:
         found = cell_id(self._shell)
         if found:
-            self._ids[f"In[{self._shell.execution_count}]"] = found
+            self._ids[f"In[{cell_number(self._shell)}]"] = found
             while len(self._ids) > _MOST_CELLS:
                 del self._ids[next(iter(self._ids))]
+
+
+def cell_number(shell: InteractiveShell) -> int:
+    """The number that the running cell is shown with.
+
+    IPython 9 counts a cell before it runs it, IPython 8 after; the display hook of either knows which.
+    """
+    number: int = shell.displayhook.prompt_count
+    return number
 
 
 def cell_id(shell: InteractiveShell) -> str:
