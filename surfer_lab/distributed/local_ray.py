@@ -45,14 +45,17 @@ def connect(address: str | None, *, workers: int) -> bool:
 
 def patiently(start: Callable[[], Any], give_up: Callable[[], Any]) -> Any:
     """What `start` returns; again after `give_up` where Ray's own processes were too slow to start, a few times."""
-    for _ in range(_ATTEMPTS - 1):
+    for _ in range(_ATTEMPTS):
         try:
             return start()
         except Exception as error:  # Ray raises a bare Exception for this
             give_up()
             if "during startup" not in str(error):
                 raise
-    return start()
+    raise OptionError(
+        f"Ray's own processes did not start within 30 s, {_ATTEMPTS} times: this machine is busy",
+        remedy="again when it is less so, or `ray start --head` once and its address",
+    )
 
 
 def disconnect() -> None:

@@ -21,8 +21,8 @@ __all__ = ["WORKERS", "WORKLOADS", "Workload"]
 
 WORKERS: Final = 4
 _SLOWER: Final = 3.0
-# a synchronous setting, best of a grid in a simulation of the same updates with other seeds
-_QUADRATIC_BASE: Final = Setting(groups=1, momentum=0.6, learning_rate=0.4)
+# a synchronous setting that the momentum rule carries to more groups without diverging, found in a simulation
+_QUADRATIC_BASE: Final = Setting(groups=1, momentum=0.6, learning_rate=0.16)
 
 
 def _quadratic(_seed: int) -> ProblemFactory:
