@@ -10,6 +10,12 @@ export function freshId(): string {
   return `jp-surfer-${made}`;
 }
 
+/** Leave an element its keys: a notebook in command mode would take arrows and Enter from what is in its outputs. */
+export function keepsKeys<Node extends HTMLElement>(node: Node): Node {
+  node.setAttribute('data-lm-suppress-shortcuts', 'true');
+  return node;
+}
+
 /** A button with text; `label` where the text is a sign only. */
 export function button(
   className: string,
@@ -17,7 +23,7 @@ export function button(
   onClick: (event: MouseEvent) => void,
   label = ''
 ): HTMLButtonElement {
-  const one = element('button', className, text);
+  const one = keepsKeys(element('button', className, text));
   one.type = 'button';
   if (label) {
     one.setAttribute('aria-label', label);
@@ -47,7 +53,7 @@ export function select(
   label: string,
   onChange: (value: string) => void
 ): ISelect {
-  const control = element('select', 'Field-select');
+  const control = keepsKeys(element('select', 'Field-select'));
   control.id = freshId();
   const caption = element('label', 'Field-label', label);
   caption.htmlFor = control.id;
@@ -105,7 +111,7 @@ export function slider(
   label: string,
   onInput: (value: number) => void
 ): ISlider {
-  const control = element('input', 'Field-slider');
+  const control = keepsKeys(element('input', 'Field-slider'));
   control.type = 'range';
   control.id = freshId();
   const caption = element('label', 'Field-label', label);
@@ -150,7 +156,7 @@ export function checkBox(
   label: string,
   onChange: (isOn: boolean) => void
 ): ICheck {
-  const control = element('input', 'Field-check');
+  const control = keepsKeys(element('input', 'Field-check'));
   control.type = 'checkbox';
   control.id = freshId();
   const caption = element('label', 'Field-label', label);

@@ -1,5 +1,6 @@
 // How are thousands of rows shown? Those that can be seen, at a fixed height, between two spacers.
 
+import { keepsKeys } from './controls';
 import { element } from './element';
 
 /** What a cell holds: text, what qualifies it, and what a press on it does. */
@@ -28,7 +29,7 @@ export class VirtualTable {
     this._body = element('tbody', '');
     this._table = element('table', 'Virtual-table', this._caption, this._head, this._body);
     this.node = element('div', 'Virtual', this._table);
-    this.node.tabIndex = 0;
+    keepsKeys(this.node).tabIndex = 0;
     this.node.setAttribute('role', 'region');
     this.node.setAttribute('aria-label', label);
     this.node.addEventListener('scroll', () => {

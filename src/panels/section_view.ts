@@ -1,5 +1,6 @@
 // How does a section fold? A native details element; its body is made when it is first opened and drawn while it is open.
 
+import { keepsKeys } from '../components/controls';
 import { element } from '../components/element';
 import type { Change } from '../selection';
 import type { ISection, ISectionBody, ISectionContext } from './section';
@@ -13,7 +14,7 @@ export class SectionView {
     this.node = element(
       'details',
       'Section',
-      element('summary', 'Section-title', _section.title(_context.trans))
+      keepsKeys(element('summary', 'Section-title', _section.title(_context.trans)))
     );
     this.node.dataset['section'] = _section.id;
     this.node.open = _section.isOpen;

@@ -2,6 +2,7 @@
 
 import {
   button,
+  keepsKeys,
   checkBox,
   select,
   slider,
@@ -49,7 +50,7 @@ export class GpusBody implements ISectionBody {
     this._scroll = element('div', 'Gpus-scroll');
     this._scroll.setAttribute('role', 'region');
     this._scroll.setAttribute('aria-label', trans.__('Table of GPUs'));
-    this._scroll.tabIndex = 0;
+    keepsKeys(this._scroll).tabIndex = 0;
     this._price = slider('Gpus-price', trans.__('Price of an hour'), value => {
       const gpu = selection.outcome?.gpu;
       if (gpu) {
