@@ -334,7 +334,8 @@ def capture(batch: int, *, item: bool = False) -> HandMade:
 
 
 def test_a_capture_without_a_gpu_is_bound_by_launches_at_small_batches_and_by_the_gpu_at_large_ones() -> None:
-    small, large = (predict(capture(batch).trace(), [ORIGIN]) for batch in (8, 100_000))
+    plain = EngineOptions(learned=False)
+    small, large = (predict(capture(batch).trace(), [ORIGIN], options=plain) for batch in (8, 100_000))
     for said in (small, large):
         assert said.measured is None
         assert said.origin is None
@@ -348,7 +349,7 @@ def test_a_capture_without_a_gpu_is_bound_by_launches_at_small_batches_and_by_th
 
 
 def test_a_value_handed_to_python_makes_a_captured_step_wait_for_the_gpu() -> None:
-    with_item = predict(capture(100_000, item=True).trace(), [ORIGIN])
+    with_item = predict(capture(100_000, item=True).trace(), [ORIGIN], options=EngineOptions(learned=False))
     assert with_item.steps.step_ns[0] >= 20 * 803_000
 
 

@@ -7,8 +7,7 @@ with C the time of the arithmetic at the sustained rate, M that of the bytes at 
 features without units (`item_terms`), one set of weights for each group of families. `training.fit` finds a, w and t0
 from whole steps: the sum over a step's items is held against what the step took, so that end-to-end times teach what
 no micro-benchmark labels. Linear in x, and bounded: nothing unheard-of happens on shapes unlike all that was seen.
-Arithmetic is never faster than at the greater of the rated peak and the sustained rate; of k x k convolutions that is
-for the FLOPs of Winograd's F(2x2, 3x3), 2.25 times fewer. Memory has no such bound: caches answer too.
+Nothing is faster than the hardware: `item_terms` says what is meant by that.
 """
 
 from __future__ import annotations
@@ -22,12 +21,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from surfer_lab.engine.learned.facts import FAMILIES, Fact
-from surfer_lab.engine.learned.item_terms import GROUP_OF_FAMILY, IS_ARITHMETIC, Group, ItemTerms, item_terms
+from surfer_lab.engine.learned.facts import Fact
+from surfer_lab.engine.learned.item_terms import GROUP_OF_FAMILY, Group, ItemTerms, item_terms
 from surfer_lab.engine.learned.weight_files import weight_folder
-from surfer_lab.engine.lowering import Family
-from surfer_lab.engine.rates import RATE_CLASSES
-from surfer_lab.hardware.dtypes import RateClass
 from surfer_lab.hardware.gpu import Gpu
 from surfer_lab.units import NS_PER_MS
 
@@ -40,10 +36,6 @@ I64 = NDArray[np.int64]
 
 BEND: Final = 3.0  # features change a logarithm by at most this
 ALL: Final = "all"
-_WINOGRAD: Final = 2.25
-_IS_KXK: Final = np.array(
-    [*(one in (Family.CONV_KXK, Family.DGRAD_KXK, Family.WGRAD_KXK) for one in FAMILIES), False], dtype=bool
-)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -98,23 +90,8 @@ def efficiency_ms(weights: Efficiency, facts: F64, terms: ItemTerms) -> F32:
             memory = terms.memory_ms[:, rows] * np.exp(-reached[:, :, 1])
             times[:, rows] = np.hypot(compute, memory)
     floor = (facts[:, Fact.LAUNCHES] * weights.floor_ms).astype(np.float32)
-    total: F32 = times + floor
+    total: F32 = np.maximum(times, terms.shortest_ms) + floor
     return total
-
-
-def _shortest_ms(facts: F64, classes: I8, gpus: Sequence[Gpu]) -> F32:
-    """Of the arithmetic at the greater of peak and sustained rate, (gpus, items); 0 where it is not what counts."""
-    family = facts[:, Fact.FAMILY].astype(np.int64)
-    peak = np.array([[_fastest(gpu, one) for one in RATE_CLASSES] for gpu in gpus])
-    rate = np.take_along_axis(peak, classes.astype(np.int64), axis=1)
-    flop = facts[:, Fact.FLOP] * facts[:, Fact.FLOP_FRACTION] / np.where(_IS_KXK[family], _WINOGRAD, 1.0)
-    shortest: F32 = (np.where(IS_ARITHMETIC[family], flop, 0.0) / rate * 1e3).astype(np.float32)
-    return shortest
-
-
-def _fastest(gpu: Gpu, rate_class: RateClass) -> float:
-    sustained = gpu.sustained.get(rate_class)
-    return max(gpu.peak_flop_per_s.get(rate_class, 0.0), sustained.per_s if sustained is not None else 0.0) or np.inf
 
 
 def items_ns(facts: F64, classes: I8, gpus: Sequence[Gpu], *, without_die: str = "") -> F64:
@@ -125,9 +102,7 @@ def items_ns(facts: F64, classes: I8, gpus: Sequence[Gpu], *, without_die: str =
     _, first, which = np.unique(keyed, axis=0, return_index=True, return_inverse=True)
     name = without_die if without_die and has_efficiency_without(without_die) else ""
     distinct = facts[first]
-    terms = item_terms(distinct, classes[:, first], gpus)
-    times = np.maximum(
-        efficiency_ms(efficiency(name), distinct, terms), _shortest_ms(distinct, classes[:, first], gpus)
-    )
+    used = classes[:, first]
+    times = efficiency_ms(efficiency(name), distinct, item_terms(distinct, used, gpus))
     found: F64 = times[:, which.reshape(-1)].astype(np.float64) * NS_PER_MS
     return found

@@ -3,6 +3,11 @@
 Features that name no GPU are worked out once an item; only waves, intensity and sizes against caches are worked out for
 each pair of item and GPU. No peak rates, clocks or names: a network would learn by heart what few GPUs are in the data.
 Sizes count up to where they fill any GPU: a batch twice as large then takes twice as long.
+
+`shortest_ms` is the time below which no item is predicted: of the arithmetic at the greater of peak and sustained rate
+(k x k convolutions: FLOPs over 2.25, Winograd's F(2x2, 3x3)), and of the bytes that the L2 cache cannot hold, once as
+read and once as written, at the greater of both bandwidths. Casts and fused work have only the first: their bytes are
+counted from above (autocast keeps casts of weights, a compiler recomputes what is cheap).
 """
 
 from __future__ import annotations
@@ -17,7 +22,7 @@ from numpy.typing import NDArray
 
 from surfer_lab.engine.learned.facts import FAMILIES, Fact
 from surfer_lab.engine.lowering import Family, traits
-from surfer_lab.engine.rates import CLASS_INDEX, rates_of
+from surfer_lab.engine.rates import CLASS_INDEX, RATE_CLASSES, rates_of
 from surfer_lab.engine.roofline import cached_bandwidth
 from surfer_lab.engine.wave_scaling import BYTES_PER_S_PER_THREAD
 from surfer_lab.hardware.dtypes import RateClass
@@ -65,6 +70,13 @@ def _group(family: Family) -> Group:
 GROUP_OF_FAMILY: Final = np.array([*(_group(family) for family in FAMILIES), Group.MOVING], dtype=np.int64)
 IS_ARITHMETIC: Final = np.array([*(traits(family).arithmetic for family in FAMILIES), False], dtype=bool)
 _IS_WEIGHT_GRADIENT: Final = np.array([*("weight gradient" in one.value for one in FAMILIES), False], dtype=bool)
+_WINOGRAD: Final = 2.25
+_IS_KXK: Final = np.array(
+    [*(one in (Family.CONV_KXK, Family.DGRAD_KXK, Family.WGRAD_KXK) for one in FAMILIES), False], dtype=bool
+)
+_IS_COUNTED_FROM_ABOVE: Final = np.array(
+    [*(one in (Family.CAST, Family.FUSED_POINTWISE, Family.FUSED_REDUCTION) for one in FAMILIES), False], dtype=bool
+)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -75,6 +87,7 @@ class ItemTerms:
     of_pair: F32
     compute_ms: F32  # at the sustained rate of the class that does the arithmetic
     memory_ms: F32  # at the bandwidth that the grid can draw, faster where the cache holds the tensors
+    shortest_ms: F32
 
 
 def item_features(facts: F64) -> F32:
@@ -136,7 +149,26 @@ def item_terms(facts: F64, classes: I8, gpus: Sequence[Gpu]) -> ItemTerms:
         of_pair=np.stack(columns, axis=2).astype(np.float32),
         compute_ms=compute,
         memory_ms=whole * slowed,
+        shortest_ms=_shortest_ms(facts, classes, gpus),
     )
+
+
+def _shortest_ms(facts: F64, classes: I8, gpus: Sequence[Gpu]) -> F32:
+    family = facts[:, Fact.FAMILY].astype(np.int64)
+    rates = np.array([[_fastest(gpu, one) for one in RATE_CLASSES] for gpu in gpus])
+    rate = np.take_along_axis(rates, classes.astype(np.int64), axis=1)
+    flop = facts[:, Fact.FLOP] * facts[:, Fact.FLOP_FRACTION] / np.where(_IS_KXK[family], _WINOGRAD, 1.0)
+    compute = np.where(IS_ARITHMETIC[family], flop, 0.0) / rate
+    bandwidth = np.array([max(gpu.bandwidth_bytes_per_s, gpu.sustained_bandwidth.per_s) for gpu in gpus])[:, None]
+    held = 2.0 * np.array([gpu.l2_bytes or 0 for gpu in gpus], dtype=np.float64)[:, None] * facts[:, Fact.LAUNCHES]
+    beyond = np.where(_IS_COUNTED_FROM_ABOVE[family], 0.0, np.maximum(facts[:, Fact.MOVED_BYTES] - held, 0.0))
+    shortest: F32 = (np.maximum(compute, beyond / bandwidth) * _MS_A_SECOND).astype(np.float32)
+    return shortest
+
+
+def _fastest(gpu: Gpu, rate_class: RateClass) -> float:
+    sustained = gpu.sustained.get(rate_class)
+    return max(gpu.peak_flop_per_s.get(rate_class, 0.0), sustained.per_s if sustained is not None else 0.0) or np.inf
 
 
 def _log(values: F64) -> F32:

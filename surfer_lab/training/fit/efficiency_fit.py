@@ -201,6 +201,7 @@ def steps_ms(weights: Efficiency, evidence: Evidence, rows: I64) -> F64:
         some = ItemTerms(
             of_item=terms.of_item[distinct], of_pair=terms.of_pair[:, distinct],
             compute_ms=terms.compute_ms[:, distinct], memory_ms=terms.memory_ms[:, distinct],
+            shortest_ms=terms.shortest_ms[:, distinct],
         )  # fmt: skip
         each = efficiency_ms(weights, evidence.table.facts[distinct], some)[0]
         found[own] = np.bincount(

@@ -58,6 +58,7 @@ class HeldOut:
 
     name: str
     weights: dict[str, Efficiency]
+    part: NDArray[Any]  # of each row: whose weights never saw it
     predicted_ms: F64
 
 
@@ -111,7 +112,7 @@ def held_out_steps(
                 continue
             weights[str(part)] = fit_efficiency(steps.evidence, seen, balanced(steps.rows.iloc[seen]), settings)
             predicted[held] = steps_ms(weights[str(part)], steps.evidence, held)
-        found.append(HeldOut(name=name, weights=weights, predicted_ms=predicted))
+        found.append(HeldOut(name=name, weights=weights, part=parts, predicted_ms=predicted))
     return found[0], found[1], found[2]
 
 

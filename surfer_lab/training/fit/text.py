@@ -28,8 +28,8 @@ def text_of(manifest: dict[str, Any]) -> str:
             f"  {group:12} {entry['learned_median_percent'] or 0:6.1f} {entry['roofline_median_percent'] or 0:6.1f}"
             f"   {verdict}, nearer in {entry['won']:.0%} of {entry['cases']:,} steps"
         )
-    for way, figures in steps["held_out"].items():
-        lines.append(f"whole steps, {way} held out: |error| in percent, mean and median")
+    for way, figures in steps["held_out_as_routed"].items():
+        lines.append(f"whole steps, {way} held out, as routed: |error| in percent, mean and median")
         lines += [_row(one) for one in figures]
     lines.append("compile gain, families held out: mean and median |error| in percent, rank correlation")
     lines += [

@@ -15,7 +15,7 @@ from surfer_lab.engine.learned.form import COMPUTE_CEILING
 from surfer_lab.engine.learned.machine import machines_of
 from surfer_lab.engine.learned.parametric import drawn_to_roofline_ms
 from surfer_lab.engine.learned.predictor import ALL_DIES, network, terms
-from surfer_lab.engine.learned.routing import manifest
+from surfer_lab.engine.learned.routing import learned_groups, manifest
 from surfer_lab.hardware.catalog import load_catalog
 from surfer_lab.hardware.dtypes import RateClass
 from surfer_lab.training.evaluate.listed_ops import captured
@@ -99,7 +99,7 @@ def test_every_family_has_a_route_with_held_out_figures_and_the_rule_is_kept() -
 
 
 def test_weights_fit_their_manifest_and_two_megabytes() -> None:
-    assert set(manifest()["data"]) == {f"kernels/{one.value}.parquet" for one in FAMILIES}
+    assert set(manifest()["data"]) == {*(f"kernels/{one.value}.parquet" for one in FAMILIES), "timm/bench.csv"}
     for family in FAMILIES:
         learned = network(family)
         assert len(learned.layers) == manifest()["settings"]["members"]
@@ -114,8 +114,8 @@ def test_what_is_said_lies_between_the_network_and_the_roofline(network_ms: floa
         assert min(network_ms, roofline_ms) * (1 - 1e-9) <= said <= max(network_ms, roofline_ms) * (1 + 1e-9)
 
 
-def test_fp32_products_of_a_capture_are_learned_and_everything_else_is_not() -> None:
-    trace = captured([("aten::mm", ((512, 256), (256, 128))), ("aten::add", ((64, 64), (64, 64)))])
+def test_fp32_products_of_a_capture_are_learned_and_what_no_step_taught_is_not() -> None:
+    trace = captured([("aten::mm", ((512, 256), (256, 128))), ("aten::sort", ((64, 64),))])
     said = predict(trace, GPUS)
     assert (said.method[:, 0] == Method.LEARNED).all()
     assert (said.method[:, 1] == Method.ROOFLINE).all()
@@ -125,6 +125,16 @@ def test_fp32_products_of_a_capture_are_learned_and_everything_else_is_not() -> 
     assert (plain.method == Method.ROOFLINE).all()
 
 
-def test_products_on_matrix_units_stay_on_the_roofline() -> None:
+def test_products_on_matrix_units_are_learned_only_where_steps_of_a_gpu_held_out_say_so() -> None:
     trace = captured([("aten::mm", ((512, 256), (256, 128)))], dtype="float16")
-    assert (predict(trace, GPUS[2:]).method == Method.ROOFLINE).all()
+    expected = Method.LEARNED if "product" in learned_groups() else Method.ROOFLINE
+    assert (predict(trace, GPUS[2:]).method == expected).all()
+
+
+def test_3x3_convolutions_of_fp32_are_learned_and_strided_ones_are_not() -> None:
+    plain = ("aten::conv2d", ((8, 64, 56, 56), (64, 64, 3, 3), None))
+    said = predict(captured([plain]), GPUS, options=EngineOptions(convolution_tf32=False))
+    assert (said.method == Method.LEARNED).all()
+    pointwise = ("aten::conv2d", ((8, 64, 56, 56), (64, 64, 1, 1), None))
+    other = predict(captured([pointwise]), GPUS, options=EngineOptions(convolution_tf32=False))
+    assert (other.method == Method.ROOFLINE).all()
