@@ -333,7 +333,7 @@ class Prediction:
 
     def with_prices(self, prices: Mapping[str, float]) -> Prediction:
         """The same prediction at other own prices, USD per hour by GPU; it stays the same one in the history."""
-        return predict_as_asked(
+        priced = predict_as_asked(
             self.question.step,
             replace(self.options, prices=dict(prices)),
             name=self.name,
@@ -342,6 +342,8 @@ class Prediction:
             notes=self.question.notes,
             provenance=self.provenance,
         )
+        priced._grid_view = self._grid_view  # outcomes, which no price changes
+        return priced
 
     def batch_curve(self, gpu: str | None = None, batch_sizes: Sequence[int] = ()) -> pandas.DataFrame:
         """Time, throughput and memory by batch size on one GPU (the one shown first); index: the batch size.
