@@ -162,6 +162,7 @@ def measured_rounds(rank: int, ranks: int, backend: str, *, rounds: int) -> dict
     for number in range(_WARM_UP_ROUNDS + rounds):
         counts = number >= _WARM_UP_ROUNDS
         for size, times in kept["all_reduce_s"]:
+            _compute(factor, repeats)
             seconds = one_all_reduce(backend, rank, size)
             if counts:
                 times.append(seconds)
@@ -176,6 +177,12 @@ def measured_rounds(rank: int, ranks: int, backend: str, *, rounds: int) -> dict
             model.round(counts)
     kept["models"] = {name: model.kept() for name, model in models.items()}
     return kept
+
+
+def _compute(factor: Any, repeats: int) -> None:
+    """Some work before a measurement, as a step has it: a busy machine serves a process that has just slept first."""
+    for _ in range(repeats):
+        factor @ factor
 
 
 def _repeats(factor: Any, rank: int) -> int:
@@ -196,8 +203,7 @@ def _products(factor: Any, repeats: int) -> tuple[float, float, float]:
     import torch.distributed as dist
 
     def products() -> None:
-        for _ in range(repeats):
-            factor @ factor
+        _compute(factor, repeats)
 
     tensor = torch.zeros(_BESIDE_BYTES // _FLOAT_BYTES)
     dist.barrier()
