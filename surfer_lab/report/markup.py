@@ -7,10 +7,9 @@ other way to make markup in this package.
 from __future__ import annotations
 
 import html
-import json
 from collections.abc import Iterable
 
-__all__ = ["Markup", "embedded_json", "join", "name_markup", "tag", "verbatim"]
+__all__ = ["Markup", "join", "name_markup", "tag", "verbatim"]
 
 _VOID = frozenset({"br", "hr", "meta", "input"})
 
@@ -63,9 +62,3 @@ def name_markup(name: str) -> Markup:
 def verbatim(own_text: str) -> Markup:
     """This package's own style or script, as it stands; never anything from a trace."""
     return Markup(own_text)
-
-
-def embedded_json(value: object) -> Markup:
-    """JSON that may stand inside a script element: nothing in it can close the element or open a comment."""
-    text = json.dumps(value, ensure_ascii=True, separators=(",", ":"))
-    return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Final
 from urllib.parse import quote
 
 import msgspec
@@ -18,9 +17,7 @@ from surfer_lab.report.svg_files import figure_files
 from surfer_lab.report.text import text_of
 from surfer_lab.view.model import ViewModel
 
-__all__ = ["ENDINGS", "write_report"]
-
-ENDINGS: Final = (".html", ".md", ".pdf", ".txt", ".json")
+__all__ = ["write_report"]
 
 
 def write_report(
