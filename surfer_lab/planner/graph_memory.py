@@ -12,7 +12,7 @@ allocated = sum of blocks in use (torch.cuda.max_memory_allocated), reserved = w
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Final
 
@@ -31,8 +31,8 @@ from surfer_lab.trace.model import Trace
 from surfer_lab.trace.tables import Phase, TensorRole, TensorTable
 
 __all__ = [
-    "MemoryEstimate", "MemoryPart", "MemoryRow", "StepMemory", "fit_on", "live_rows", "measured_above_start_bytes",
-    "memory_on", "step_memory",
+    "MemoryEstimate", "MemoryPart", "MemoryRow", "StepMemory", "at_least", "fit_on", "live_rows",
+    "measured_above_start_bytes", "memory_on", "step_memory",
 ]  # fmt: skip
 
 I64 = NDArray[np.int64]
@@ -217,6 +217,18 @@ def memory_on(step: StepMemory, gpu: Gpu) -> MemoryEstimate:
         peak_op=step.peak_op,
         peak_phase=step.peak_phase,
     )
+
+
+def at_least(estimate: MemoryEstimate, device: ByteRange) -> MemoryEstimate:
+    """The estimate with as much more cached as it lacks to that amount on the device, its likely and its high end."""
+    likely = max(0, device.likely - estimate.device.likely)
+    more = ByteRange(0, likely, max(likely, device.high - estimate.device.high))
+    if more == NOTHING:
+        return estimate
+    rows = tuple(
+        replace(row, bytes=row.bytes + more) if row.part is MemoryPart.CACHED else row for row in estimate.rows
+    )
+    return replace(estimate, rows=rows, reserved=estimate.reserved + more, device=estimate.device + more)
 
 
 def fit_on(estimate: MemoryEstimate, gpu: Gpu) -> Fit:

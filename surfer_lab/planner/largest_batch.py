@@ -17,7 +17,8 @@ import numpy as np
 
 from surfer_lab.hardware.gpu import Gpu
 from surfer_lab.planner.batch import BatchScaling
-from surfer_lab.planner.graph_memory import MemoryEstimate, StepMemory, fit_on, memory_on, step_memory
+from surfer_lab.planner.byte_range import NOTHING
+from surfer_lab.planner.graph_memory import MemoryEstimate, StepMemory, at_least, fit_on, memory_on, step_memory
 from surfer_lab.planner.memory import Fit
 from surfer_lab.planner.workspace import is_convolution
 from surfer_lab.trace.columns import Interned
@@ -41,18 +42,22 @@ class BatchMemory:
 
 
 def batch_memory(scaling: BatchScaling, gpus: Sequence[Gpu], batch_sizes: Sequence[int]) -> list[list[BatchMemory]]:
-    """Memory and fit by GPU and batch size; each batch's graph is counted once for all GPUs."""
+    """Memory and fit by GPU and batch size; each batch's graph is counted once for all GPUs.
+
+    Memory does not fall as the batch grows: how blocks happen to fit into what is cached differs by a few percent from
+    batch to batch, and a larger batch is taken to hold at least what a smaller one of those asked about does.
+    """
     light = _light(scaling)
-    steps = [step_memory(light.at(size)) for size in batch_sizes]
+    steps = {size: step_memory(light.at(size)) for size in sorted(set(batch_sizes))}
     rows = []
     for gpu in gpus:
-        estimates = [memory_on(step, gpu) for step in steps]
-        rows.append(
-            [
-                BatchMemory(batch_size=size, estimate=estimate, fit=fit_on(estimate, gpu))
-                for size, estimate in zip(batch_sizes, estimates, strict=True)
-            ]
-        )
+        by_size: dict[int, BatchMemory] = {}
+        held = NOTHING
+        for size, step in steps.items():
+            estimate = at_least(memory_on(step, gpu), held)
+            held = estimate.device
+            by_size[size] = BatchMemory(batch_size=size, estimate=estimate, fit=fit_on(estimate, gpu))
+        rows.append([by_size[size] for size in batch_sizes])
     return rows
 
 
