@@ -12,14 +12,18 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import Enum
+from typing import Final
 
 import numpy as np
 
 from surfer_lab.errors import OptionError
 from surfer_lab.planner.convergence.cluster_times import ClusterTimes
-from surfer_lab.planner.convergence.devices import batch_shares, group_devices
+from surfer_lab.planner.convergence.devices import batch_shares, finish_s, group_devices
 
 __all__ = ["GroupTimes", "Limit", "group_counts", "group_times", "omnivore_seconds"]
+
+
+_MANY_SAMPLES: Final = 100  # a device: its share's rounding is lost in the noise
 
 
 class Limit(Enum):
@@ -71,8 +75,11 @@ def group_times(cluster: ClusterTimes, groups: int) -> GroupTimes:
     seat = np.arange(len(order)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     rates[member_of[order], seat] = cluster.samples_per_s[order]
     overheads[member_of[order], seat] = cluster.overhead_s[order]
-    shares = batch_shares(cluster.batch_size, rates, overheads)
-    alone = np.where(shares > 0, overheads + shares / rates, 0.0).max(axis=1)
+    if cluster.batch_size >= _MANY_SAMPLES * sizes.max():
+        alone = finish_s(cluster.batch_size, rates, overheads)
+    else:
+        shares = batch_shares(cluster.batch_size, rates, overheads)
+        alone = np.where(shares > 0, overheads + shares / rates, 0.0).max(axis=1)
     late = {int(size): cluster.straggling(int(size)) for size in np.unique(sizes)}
     link = {size: cluster.all_reduce_s(size) for size in late}
     compute = alone * np.array([late[int(size)] for size in sizes])

@@ -65,6 +65,7 @@ class Optimizer:
         self._state: RunState | None = None
         self._safe_state: RunState | None = None  # before the newest trial that was kept
         self._has_backed_off = False
+        self._is_falling = True  # the loss, in the newest phase that was kept
         self._best: Setting | None = None
         self._first_loss = math.nan
         self._spent_s = self._tuning_s = self._left_s = 0.0
@@ -303,7 +304,8 @@ class Optimizer:
         """Go on with the chosen setting, long enough that the search stays a small part."""
         setting = self._chosen
         least = self._tuning_s / self.options.overhead_fraction - self._spent_s
-        seconds = min(self.goal.max_seconds - self._spent_s, max(self.options.least_epoch_s, least, 0.5 * self._left_s))
+        most = 0.5 * self._left_s if self._is_falling else 0.0  # where the loss stands still, another search is near
+        seconds = min(self.goal.max_seconds - self._spent_s, max(self.options.least_epoch_s, least, most))
         record = self._run(PhaseRole.EPOCH, self._request(setting, max_seconds=seconds), keeps=True)
         if record.is_diverged or not record.count:
             self._diverged.append(setting)
@@ -412,6 +414,7 @@ class Optimizer:
             self._left_s = min(most, self._left_s)
             return
         fall = math.log(first / last) if 0.0 < last < first else 0.0
+        self._is_falling = fall > 0.01
         between = record.seconds * (1.0 - third / max(1, record.count))
         left = math.log(last / self.goal.target_loss) * between / fall if fall > 0.01 else most
         self._left_s = min(most, left)

@@ -31,8 +31,8 @@ F64 = NDArray[np.float64]
 _UPDATES: Final = 30  # of a run
 _WORK_S: Final = 0.010  # between two updates of all groups, on average
 _LAGS: Final = 64
-_LEARNING_RATE: Final = {"quadratic": 0.3, "digits": 0.05}
-_BATCH: Final = {"quadratic": 1, "digits": 16}
+_LEARNING_RATE: Final = {"quadratic": 0.3, "digits": 0.1}
+_BATCH: Final = {"quadratic": 1, "digits": 128}
 
 
 def momentum_experiment(cluster: Cluster, effort: Effort) -> Iterator[tuple[Case, tuple[Cell, ...], F64]]:

@@ -117,7 +117,7 @@ def _request(
         setting=setting,
         batch_size=workload.batch_size,
         max_updates=max_updates,
-        max_seconds=workload.max_seconds,
+        max_seconds=3.0 * workload.max_seconds,
         target_loss=target,
         window=workload.window,
         diverged_above=50.0,
