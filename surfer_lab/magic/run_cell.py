@@ -17,6 +17,8 @@ from typing import Final, Literal
 
 from IPython.core.interactiveshell import InteractiveShell
 
+from surfer_lab.panel.cells import cell_number
+
 __all__ = ["flush_figures", "parsed_cell", "run_cell_plainly"]
 
 Mode = Literal["exec", "single"]
@@ -52,7 +54,7 @@ def parsed_cell(shell: InteractiveShell, cell: str) -> tuple[str, str, ast.Modul
     # the magic's own line is the first of the visible cell, and IPython takes empty lines at a cell's start away
     empty_count = len(cell) - len(cell.lstrip("\n"))
     transformed: str = "\n" * (1 + empty_count) + shell.transform_cell(cell)
-    filename = shell.compile.cache(transformed, shell.execution_count, raw_code=cell)
+    filename = shell.compile.cache(transformed, cell_number(shell), raw_code=cell)
     tree: ast.Module = shell.transform_ast(shell.compile.ast_parse(transformed, filename=filename))
     return transformed, filename, tree
 

@@ -89,6 +89,15 @@ def test_operations_point_to_the_lines_of_the_cell(trained):
     assert ":4" in sources  # the line of model(inputs), the magic's own counted
 
 
+def test_a_cell_is_called_by_the_number_that_it_is_shown_with(trained, monkeypatch):
+    monkeypatch.setattr(trained.ip, "get_parent", lambda: {"metadata": {"cellId": "this cell"}}, raising=False)
+    number = trained.run("%%predict" + LOOP).execution_count
+    (bundle,) = bundles(trained)
+    sources = {row.get("source", "").split(" ")[0] for row in bundle[MIME_TYPE]["operations"]}
+    assert f"In[{number}]:4" in sources
+    assert bundle[MIME_TYPE]["provenance"]["cells"] == {f"In[{number}]": "this cell"}
+
+
 def test_options_choose_gpus_prices_and_the_name(trained):
     trained.run("%%predict --on H100 SXM5, L4 --price L4=0.5 --batch-size 64 --name mine" + LOOP)
     view = bundles(trained)[0][MIME_TYPE]
