@@ -159,8 +159,9 @@ export class NumberFormat {
     if (low === null || low === undefined || high === null || high === undefined) {
       return '';
     }
-    const [lower, upper] = [word(low), word(high)];
-    return lower === upper ? '' : `${before}${lower} to ${upper}${after}`;
+    // what was measured or counted exactly has no range; packing moves its ends a little
+    const isPoint = Math.abs(high - low) <= 1e-3 * Math.max(Math.abs(low), Math.abs(high));
+    return isPoint ? '' : `${before}${word(low)} to ${word(high)}${after}`;
   }
 
   private readonly _formats = new Map<number, Intl.NumberFormat>();

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from surfer_lab.planner.pricing import Price, PriceKind
 from surfer_lab.view.model import Quantity
-from surfer_lab.view.wording import UNKNOWN, rounded, significant
+from surfer_lab.view.wording import UNKNOWN, is_point, rounded, significant
 
 __all__ = ["hourly_text", "money_quantity", "money_text", "price_text", "prices_text"]
 
@@ -35,7 +35,7 @@ def money_quantity(
     if usd is None:
         return Quantity(text=UNKNOWN, unit="USD")
     span = ""
-    if low is not None and high is not None and money_text(low) != money_text(high):
+    if low is not None and high is not None and not is_point(low, high):
         span = f"{money_text(low)} to {money_text(high).lstrip('$')}"
     return Quantity(
         text=money_text(usd) if text is None else text,

@@ -34,6 +34,7 @@ __all__ = [
     "bytes_quantity",
     "duration_text",
     "faster_quantity",
+    "is_point",
     "long_time_quantity",
     "methods_text",
     "name_text",
@@ -49,6 +50,7 @@ __all__ = [
 
 UNKNOWN: Final = "–"
 _NS_PER_MINUTE: Final = 60 * NS_PER_S
+_POINT_FRACTION: Final = 1e-3  # a stored view's packing moves the ends of a range by less than this
 
 METHOD_WORDS: Final[Mapping[Method, str]] = {
     Method.MEASURED: "measured",
@@ -206,15 +208,24 @@ def time_quantity(
 def _range_text(low: float | None, high: float | None, unit: str) -> str:
     if low is None or high is None or not (math.isfinite(low) and math.isfinite(high)):
         return ""
-    lower, upper = significant(low), significant(high)
-    return "" if lower == upper else f"{lower} to {upper} {unit}"
+    return "" if is_point(low, high) else f"{significant(low)} to {significant(high)} {unit}"
+
+
+def is_point(low: float, high: float) -> bool:
+    """Whether a range has no width: what was measured or counted exactly. Any other is worded, even where both ends
+    read alike.
+
+    >>> is_point(40.0, 40.0), is_point(40.01, 40.04), is_point(40.0, 40.1)
+    (True, True, False)
+    """
+    return abs(high - low) <= _POINT_FRACTION * max(abs(low), abs(high))
 
 
 def long_time_quantity(duration_ns: float, *, low_ns: float | None = None, high_ns: float | None = None) -> Quantity:
     """A time of minutes or hours, worded as people say it; the raw number is in seconds."""
     low, high = (None if bound is None else bound / NS_PER_S for bound in (low_ns, high_ns))
     span = ""
-    if low_ns is not None and high_ns is not None and duration_text(low_ns) != duration_text(high_ns):
+    if low_ns is not None and high_ns is not None and not is_point(low_ns, high_ns):
         span = f"{duration_text(low_ns)} to {duration_text(high_ns)}"
     return Quantity(
         text=duration_text(duration_ns),
@@ -256,7 +267,7 @@ def bytes_quantity(size_bytes: float | None, *, low: float | None = None, high: 
         low=least,
         high=most,
         range_text=""
-        if least is None or most is None or _gigabytes(least) == _gigabytes(most)
+        if least is None or most is None or is_point(least, most)
         else f"{_gigabytes(least)} to {_gigabytes(most)} GB",
     )
 

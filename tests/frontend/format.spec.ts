@@ -59,9 +59,11 @@ describe('in English, as surfer_lab/view/wording.py has it', () => {
     expect(format.percent(share)).toBe(text);
   });
 
-  it('says a range only where its ends read differently', () => {
+  it('says a range wherever it has a width, even where both ends read alike', () => {
     expect(format.timeRange(40, 60, MS)).toBe('40.0 to 60.0 ms');
     expect(format.timeRange(40.001, 40.002, MS)).toBe('');
+    expect(format.timeRange(996, 999.4, MS)).toBe('996 to 999 ms');
+    expect(format.memoryRange(0.0001, 0.0008)).toBe('<0.001 to <0.001 GB');
     expect(format.moneyRange(0.0098, 0.015)).toBe('$0.00980 to 0.0150');
   });
 

@@ -62,6 +62,16 @@ def test_a_range_is_in_the_unit_of_its_value():
     assert (quantity.value, quantity.low, quantity.high) == (1.2, 0.9, 1.5)
 
 
+def test_a_range_is_said_wherever_it_has_a_width_even_where_both_ends_read_alike():
+    assert time_quantity(40 * MS, low_ns=40.01 * MS, high_ns=40.06 * MS).range_text == "40.0 to 40.1 ms"
+    assert time_quantity(10 * MS, low_ns=9.96 * MS, high_ns=9.98 * MS).range_text == "9.96 to 9.98 ms"
+    assert bytes_quantity(0.4e6, low=0.1e6, high=0.8e6).range_text == "<0.001 to <0.001 GB"
+    assert money_quantity(1200.2, low=1200, high=1202).range_text == "$1,200 to 1,202"
+    assert money_quantity(2.5, low=2.5, high=2.504).range_text == "$2.50 to 2.50"
+    assert time_quantity(40 * MS, low_ns=40 * MS, high_ns=40 * MS).range_text == ""
+    assert bytes_quantity(0.0, low=0, high=0).range_text == ""
+
+
 def test_a_column_shares_the_unit_of_its_median():
     assert time_unit([5 * MS, 20 * MS, 3e9]).name == "ms"
     assert time_unit([5000, 20_000, 3 * MS]).name == "µs"

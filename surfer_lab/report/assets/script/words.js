@@ -26,8 +26,8 @@ const timeText = (ms, unit = unitOf([ms])) =>
   isKnown(ms) ? `${significant(ms / TIME_UNITS[unit])} ${unit}` : UNKNOWN;
 function rangeText(low, high, word, unit = "") {
   if (!isKnown(low) || !isKnown(high)) return "";
-  const [lower, upper] = [word(low), word(high)];
-  return lower === upper ? "" : `${lower} to ${upper}${unit}`;
+  const isPoint = Math.abs(high - low) <= 1e-3 * Math.max(Math.abs(low), Math.abs(high));
+  return isPoint ? "" : `${word(low)} to ${word(high)}${unit}`;
 }
 const timeRange = (low, high, unit) => rangeText(low, high, (ms) => significant(ms / TIME_UNITS[unit]), ` ${unit}`);
 function amount(usd) {
