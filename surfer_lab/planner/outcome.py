@@ -23,11 +23,12 @@ from surfer_lab.planner.memory_need import MemoryNeed, memory_needs
 from surfer_lab.planner.pricing import Price
 from surfer_lab.planner.whole_cell import CellOutcome, cell_outcome
 from surfer_lab.trace.model import Trace
-from surfer_lab.units import NS_PER_HOUR, NS_PER_S
+from surfer_lab.units import NS_PER_HOUR, NS_PER_MS, NS_PER_S
 
 __all__ = ["Epoch", "Outcome", "Scenario", "outcomes"]
 
 STEPS_PRICED: Final = 1_000
+_LONG_NS: Final = 999 * NS_PER_MS  # from here on three digits would need an exponent
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,6 +66,15 @@ class Outcome:
     memory: MemoryNeed | None
     cell: CellOutcome | None
     share_by_method: Mapping[Method, float]  # of GPU time; sums to 1
+
+    def __repr__(self) -> str:
+        step, low, high = (
+            f"{value / NS_PER_MS:.3g}" if value < _LONG_NS else f"{value / NS_PER_MS:,.0f}"
+            for value in (self.step_ns, self.parts.low_ns, self.parts.high_ns)
+        )
+        cost = "" if self.usd_per_1000_steps is None else f", ${self.usd_per_1000_steps:.3g} per 1,000 steps"
+        fit = "" if self.fit is Fit.UNKNOWN else f", {self.fit.value}"
+        return f"<{type(self).__name__}: {self.gpu.name}, {step} ms a step ({low} to {high}){cost}{fit}>"
 
     @property
     def gpu(self) -> Gpu:

@@ -1,4 +1,7 @@
-"""Which raw numbers does a table of outcomes have? One flat row a GPU, a unit in every name: for CSV and pandas."""
+"""Which raw numbers does a table of outcomes have? One flat row a GPU, a unit in every name: for CSV and pandas.
+
+Numbers have six significant digits: more than any prediction is worth, and few enough to read.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from surfer_lab.planner.graph_memory import MemoryEstimate
 from surfer_lab.planner.outcome import Outcome
 from surfer_lab.planner.what_ifs import BatchCurve, Blocked
 from surfer_lab.units import BYTES_PER_GB, NS_PER_HOUR, NS_PER_MS, NS_PER_S
-from surfer_lab.view.wording import METHOD_WORDS
+from surfer_lab.view.wording import METHOD_WORDS, rounded
 
 __all__ = ["csv_of", "curve_rows", "flat_rows", "memory_rows"]
 
@@ -20,7 +23,7 @@ Cell = str | float | int | bool | None
 
 def flat_rows(outcomes: Sequence[Outcome], blocked: Sequence[Blocked] = ()) -> list[dict[str, Cell]]:
     """Fastest first, then GPUs without an answer. None where a number is not known; `share_by_method` is worded."""
-    rows = [_row(outcome) for outcome in sorted(outcomes, key=lambda outcome: outcome.step_ns)]
+    rows = [_short(_row(outcome)) for outcome in sorted(outcomes, key=lambda outcome: outcome.step_ns)]
     nothing: dict[str, Cell] = dict.fromkeys(rows[0]) if rows else {}
     return rows + [
         {
@@ -32,6 +35,10 @@ def flat_rows(outcomes: Sequence[Outcome], blocked: Sequence[Blocked] = ()) -> l
         }
         for one in blocked
     ]
+
+
+def _short(row: dict[str, Cell]) -> dict[str, Cell]:
+    return {name: rounded(value) if isinstance(value, float) else value for name, value in row.items()}
 
 
 def _row(outcome: Outcome) -> dict[str, Cell]:
@@ -75,7 +82,7 @@ def _row(outcome: Outcome) -> dict[str, Cell]:
 
 def curve_rows(curve: BatchCurve, usd_per_hour: float | None) -> list[dict[str, Cell]]:
     """One row a batch size; the knee and the largest that fits are marked."""
-    return [
+    rows: list[dict[str, Cell]] = [
         {
             "batch_size": point.batch_size,
             "step_ms": point.step_ns / NS_PER_MS,
@@ -93,6 +100,7 @@ def curve_rows(curve: BatchCurve, usd_per_hour: float | None) -> list[dict[str, 
         }
         for point in curve.points
     ]
+    return [_short(row) for row in rows]
 
 
 def memory_rows(estimate: MemoryEstimate) -> list[dict[str, Cell]]:
@@ -100,7 +108,7 @@ def memory_rows(estimate: MemoryEstimate) -> list[dict[str, Cell]]:
 
     def row(part: str, amount: ByteRange, source: str) -> dict[str, Cell]:
         likely, low, high = (value / BYTES_PER_GB for value in (amount.likely, amount.low, amount.high))
-        return {"part": part, "likely_gb": likely, "low_gb": low, "high_gb": high, "source": source}
+        return _short({"part": part, "likely_gb": likely, "low_gb": low, "high_gb": high, "source": source})
 
     return [
         *(row(one.part.value, one.bytes, one.source) for one in estimate.rows),

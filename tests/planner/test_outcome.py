@@ -111,6 +111,12 @@ def test_a_cell_of_one_step_has_no_whole_cell_answer():
     assert all(outcome.cell is None for outcome in answers(trace(cell=cell)))
 
 
+def test_an_outcome_reads_as_one_line():
+    here, fast = answers(trace(peak_bytes=10**10))
+    assert repr(here) == "<Outcome: V100, 100 ms a step (90 to 110), fits>"
+    assert repr(fast) == "<Outcome: Fast, 55 ms a step (49.5 to 60.5), $0.055 per 1,000 steps, fits>"
+
+
 def test_scenarios_of_other_gpus_are_refused():
     with pytest.raises(PredictionError, match="scenarios"):
         outcomes(prediction(trace(), [(V100, 1)], origin=V100), [Scenario(gpu=FAST)])
