@@ -8,6 +8,7 @@ predictor where the routing has it, else the roofline. a, the absolute predictio
 | item | a |
 |---|---|
 | no shapes, a copy, a collective, not scaled; or the same die: only the rates differ | 0 |
+| a product on matrix units there and on FP32 lanes here, or the other way: the gain was measured on pairs of runs | 0 |
 | pointwise work, norms, reductions; products of less than 20 us, of which no timing at hand says anything | 0 |
 | a product that the learned predictor answers | 0.5 |
 | another product, by the roofline | 0.25 |

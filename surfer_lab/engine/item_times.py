@@ -194,6 +194,8 @@ class _Scaler:
         some, own_classes = work.rows(rows), classes[:, rows]
         absolute, _, learned = self._not_measured(some, own_classes)
         own_share = absolute_share(learned, self.same_die, some.arithmetic, is_trusted=self.is_trusted)
+        if self.is_trusted:
+            own_share = np.where(self._moved(some, own_classes), 0.0, own_share)
         before = scaled.duration_ns
         of_origin = self._by_learned_ratio(some, own_classes, before[:, rows])
         times = before.copy()
@@ -211,8 +213,9 @@ class _Scaler:
             return waves_ns
         at_origin = self._class_at_origin(work, self.origin_rates)[0]
         both, ratio = learned_ratio(work, classes, self.gpus, self.origin, at_origin, self.options)
+        both &= chosen & ~self.same_die[:, None] & ~self._moved(work, classes)
         floor = np.minimum(work.measured_ns, KERNEL_FLOOR_NS)
-        return np.where(both & chosen & ~self.same_die[:, None], floor + (work.measured_ns - floor) * ratio, waves_ns)
+        return np.where(both, floor + (work.measured_ns - floor) * ratio, waves_ns)
 
     def _classes(self, work: Work, rates: GpuRates) -> I8:
         flags = self.flags
