@@ -23,7 +23,7 @@ _DEPTH: Final = 8.0
 
 def convolution_terms(shapes: Real, machines: Machines) -> Terms:
     """Shapes (rows, 4): batch, input and output channels, side of the square image; a machine a row, or against all."""
-    batch, inputs, outputs, side = shapes.T
+    batch, inputs, outputs, side = np.moveaxis(shapes, -1, 0)
     pixels = batch * side**2
     small, large = batch * np.ceil(side / 2.0) ** 2, batch * np.ceil(side / 4.0) ** 2
     flop = 2.0 * pixels * outputs * inputs * _TAPS

@@ -71,6 +71,7 @@ GROUP_OF_FAMILY: Final = np.array([*(_group(family) for family in FAMILIES), Gro
 IS_ARITHMETIC: Final = np.array([*(traits(family).arithmetic for family in FAMILIES), False], dtype=bool)
 _IS_WEIGHT_GRADIENT: Final = np.array([*("weight gradient" in one.value for one in FAMILIES), False], dtype=bool)
 _WINOGRAD: Final = 2.25
+_CACHES_TO_FORGET: Final = 32.0  # what moves so many times a cache's size finds nothing in it; not fitted
 _IS_KXK: Final = np.array(
     [*(one in (Family.CONV_KXK, Family.DGRAD_KXK, Family.WGRAD_KXK) for one in FAMILIES), False], dtype=bool
 )
@@ -160,8 +161,11 @@ def _shortest_ms(facts: F64, classes: I8, gpus: Sequence[Gpu]) -> F32:
     flop = facts[:, Fact.FLOP] * facts[:, Fact.FLOP_FRACTION] / np.where(_IS_KXK[family], _WINOGRAD, 1.0)
     compute = np.where(IS_ARITHMETIC[family], flop, 0.0) / rate
     bandwidth = np.array([max(gpu.bandwidth_bytes_per_s, gpu.sustained_bandwidth.per_s) for gpu in gpus])[:, None]
-    held = 2.0 * np.array([gpu.l2_bytes or 0 for gpu in gpus], dtype=np.float64)[:, None] * facts[:, Fact.LAUNCHES]
-    beyond = np.where(_IS_COUNTED_FROM_ABOVE[family], 0.0, np.maximum(facts[:, Fact.MOVED_BYTES] - held, 0.0))
+    moved = facts[:, Fact.MOVED_BYTES]
+    cache = np.array([gpu.l2_bytes or 0 for gpu in gpus], dtype=np.float64)[:, None] * facts[:, Fact.LAUNCHES]
+    kept = np.clip(1.0 - moved / np.maximum(_CACHES_TO_FORGET * cache, 1.0), 0.0, 1.0)
+    held = 2.0 * cache * kept
+    beyond = np.where(_IS_COUNTED_FROM_ABOVE[family], 0.0, np.maximum(moved - held, 0.0))
     shortest: F32 = (np.maximum(compute, beyond / bandwidth) * _MS_A_SECOND).astype(np.float32)
     return shortest
 

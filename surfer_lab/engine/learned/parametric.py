@@ -33,11 +33,11 @@ _FAMILIES: Final = {
 
 def parametric_ms(family: LearnedFamily, shapes: Real, machines: Machines) -> Real:
     """The root of the squares of arithmetic and memory time, ms; shapes (rows, 4), a machine a row, or against all."""
-    batch, m, k, n = (column for column in shapes.T)
+    batch, m, k, n = np.moveaxis(shapes, -1, 0)
     moved = batch * (m * k + k * n + m * n)
     if family is LearnedFamily.CONV:
-        images, inputs, outputs, side = shapes.T
-        batch, m, k, n = np.ones(len(shapes)), images * side**2, inputs * _TAPS, outputs
+        images, inputs, outputs, side = np.moveaxis(shapes, -1, 0)
+        batch, m, k, n = np.ones_like(images), images * side**2, inputs * _TAPS, outputs
         moved = m * (inputs + outputs) + k * outputs
     table = UTILISATION[_FAMILIES[family]]
     reached = np.where((k % ALIGNED_TO == 0) & (n % ALIGNED_TO == 0), 1.0, table.unaligned)

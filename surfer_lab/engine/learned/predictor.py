@@ -124,19 +124,25 @@ def predict_times(
     distinct, which = np.unique(np.asarray(shapes, dtype=np.float64), axis=0, return_inverse=True)
     machines = machines_of(gpus, long_run=long_run).against_items()
     single = distinct.astype(np.float32)
-    alone = network_ms(network(family, without_die), terms(family, single, machines))
-    drawn = drawn_to_roofline_ms(family, alone, parametric_ms(family, single, machines).reshape(-1))
+    pieces, times_over = _in_pieces(family, single, machines.sm_count)
+    alone = network_ms(network(family, without_die), terms(family, pieces, machines)) * times_over
+    drawn = drawn_to_roofline_ms(family, alone, parametric_ms(family, pieces, machines).reshape(-1) * times_over)
     times = drawn.reshape(len(gpus), len(distinct))
     found: F64 = times[:, which.reshape(-1)].astype(np.float64) * NS_PER_MS
     return found
 
 
-def _in_pieces(family: LearnedFamily, shapes: F64, sm_count: F64) -> tuple[F64, F64]:
-    """Shapes of no more work than a network knows well, and how many of them a shape is; rows of both."""
+def _in_pieces(family: LearnedFamily, shapes: F32, sm_count: Real) -> tuple[Real, Real]:
+    """Shapes of no more work than a network knows well, (gpus, items, 4), and how many of them a shape is, (pairs,).
+
+    Where none is larger, the shapes as they are, for all GPUs.
+    """
     first, m, k, n = shapes.T
     flop = 18.0 * first * m * k * n**2 if family is LearnedFamily.CONV else 2.0 * first * m * k * n
     column = 1 if family is LearnedFamily.LINEAR else 0  # a product is cut by its rows, others by their batch
-    wanted = np.maximum(1.0, np.exp2(np.ceil(np.log2(flop / sm_count / LARGEST_FLOP_PER_SM))))
-    smaller = shapes.copy()
-    smaller[:, column] = np.maximum(1.0, np.ceil(shapes[:, column] / wanted))
-    return smaller, shapes[:, column] / smaller[:, column]
+    wanted = np.maximum(1.0, np.exp2(np.ceil(np.log2(flop / sm_count / np.float32(LARGEST_FLOP_PER_SM)))))
+    if wanted.max(initial=1.0) <= 1.0:
+        return shapes, np.ones(1, dtype=np.float32)
+    smaller = np.broadcast_to(shapes, (*wanted.shape, 4)).copy()
+    smaller[..., column] = np.maximum(1.0, np.ceil(shapes[:, column] / wanted))
+    return smaller, (shapes[:, column] / smaller[..., column]).reshape(-1)

@@ -28,7 +28,7 @@ _FP32_BYTES: Final = 4.0
 
 def product_terms(shapes: Real, machines: Machines, family: LearnedFamily) -> Terms:
     """Shapes (rows, 4): batch, m, k, n, at least 1 each; a machine a row, or against all of them."""
-    batch, m, k, n = shapes.T
+    batch, m, k, n = np.moveaxis(shapes, -1, 0)
     flop = 2.0 * batch * m * k * n
     moved = _FP32_BYTES * batch * (m * k + k * n + m * n)
     counted: Real = flop

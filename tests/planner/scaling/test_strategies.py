@@ -29,7 +29,7 @@ from surfer_lab.workloads.named_step import model_step
 
 MACHINE = load_machines().find("DGX A100")
 GPU = load_catalog().find(MACHINE.gpu)
-BATCH = 8
+BATCH = 32
 
 
 @pytest.fixture(scope="module")
