@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from surfer_lab.engine.recorded_timeline import recorded_timeline
 from surfer_lab.engine.replay import DISPATCH_GAP_NS, LAUNCH_LATENCY_NS, LAUNCH_QUEUE_DEPTH, Replay, replay
+from surfer_lab.engine.step_times import step_durations, windows_of
 from surfer_lab.trace.model import Trace
 from surfer_lab.trace.tables import HostCallKind, KernelKind
 from tests.engine.hand_made import US, HandMade
@@ -220,6 +221,25 @@ def test_longer_kernels_never_end_earlier(
     run = replay(recorded_timeline(trace), recorded, np.stack([some, some * longer], axis=1))
     assert (run.end_ns[:, 2] >= run.end_ns[:, 1] - 1e-3).all()
     assert (run.start_ns[:, 1] >= 0).all()
+
+
+def test_a_slower_gpu_can_have_the_shorter_step_since_its_queue_moves_the_start_but_never_the_sooner_end() -> None:
+    made = HandMade()
+    made.launch(0, 10)
+    made.step(0, 20)
+    made.launch(25, 10)
+    made.step(20, 60)
+    trace = made.trace()
+    timeline = recorded_timeline(trace)
+    recorded = trace.kernels.duration_ns.astype(np.float64)
+    run = replay(timeline, recorded, np.stack([recorded, recorded * np.array([2.5, 1.0])], axis=1))
+    windows = windows_of(timeline.marks, np.array([True, True]))
+    fast, slow = step_durations(run, windows)[:, 1:].T / US
+    assert fast.tolist() == pytest.approx([20, 40])
+    # the first kernel ends at 5 + launch latency + 25: so much later does the second step start
+    assert slow.tolist() == pytest.approx([30 + LATENCY, 30 - LATENCY])
+    ends = run.mark_done_ns[windows.end_mark]
+    assert (ends[:, 2] >= ends[:, 1]).all()
 
 
 @settings(max_examples=40, deadline=None)
