@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import nbformat
 import pytest
+from playwright.sync_api import expect
 
 from tests.browser.accessible import serious_faults
 from tests.browser.lab import LabPage, LabServer
@@ -39,13 +40,13 @@ def test_a_saved_output_is_drawn_and_its_sliders_answer_without_a_kernel(lab: La
     output.wait_for()
     assert lab.page.get_by_text("html twin").count() == 0
     assert output.locator(".jp-SurferSummary-sentence").count() == len(demo_view()["sentences"])
+    output.locator(".jp-SurferFigure canvas").first.wait_for()  # drawn to its end
     step = output.locator(".jp-SurferWhatIf-step")
     slider = output.get_by_label("Batch size", exact=True)
     before = step.inner_text()
     slider.press("ArrowRight")
-    lab.page.wait_for_function("([node, text]) => node.textContent !== text", arg=[step.element_handle(), before])
+    expect(step).not_to_have_text(before)
     assert output.locator(".jp-SurferWhatIf-setting").inner_text().endswith("batch 64, as run, not compiled")
-    output.locator(".jp-SurferFigure canvas").first.wait_for()
     assert all(url.startswith(lab.server.url) for url in asked), "a request left the server"
 
 
