@@ -39,10 +39,10 @@ _SMOOTH: Final = 0.1  # relative errors below count by their square
 class FitSettings:
     """What a fit costs and how far it may bend."""
 
-    steps: int = 500
+    steps: int = 800
     batch_rows: int = 2048
-    hidden: int = 64
-    members: int = 2
+    hidden: int = 32
+    members: int = 1
     learning_rate: float = 4e-3
     weight_decay: float = 0.1
     seed: int = 0
