@@ -16,7 +16,7 @@ import numpy as np
 from surfer_lab.trace.model import Trace
 from surfer_lab.trace.tables import ArgShapes, MemoryFormat
 
-__all__ = ["in_layout", "laid_out"]
+__all__ = ["in_layout"]
 
 # where the weight stands among the arguments
 _WEIGHT: Final = {"aten::convolution": 1, "aten::convolution_backward": 2}
@@ -46,9 +46,6 @@ def in_layout(trace: Trace, layout: str) -> Trace:
     )
     memory_format = np.where(chosen, np.int8(MemoryFormat.CHANNELS_LAST), ops.memory_format)
     return replace(trace, ops=replace(ops, memory_format=memory_format.astype(np.int8)))
-
-
-laid_out = in_layout
 
 
 def _is_planar(shapes: ArgShapes, at: int) -> bool:
