@@ -1,4 +1,4 @@
-"""Is the panel light and quick? JupyterLab from the built wheel in Chromium: sliders, a new prediction, start-up.
+"""Is the panel light and quick? JupyterLab from the built wheel in Chromium: sliders, code, start-up.
 
 The slider's time runs from the input event to the end of the second frame after it: the panel draws in the first, Bokeh
 in the one after. Needs what `make bench` names: SURFER_LAB_WHEEL_PYTHON and SURFER_LAB_CHROMIUM.
@@ -14,9 +14,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-import nbformat
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from benchmarks.figure import Figure, NotAtHand
@@ -27,21 +26,6 @@ from tests.browser.predicted import demo_view, saved_notebook
 STEPS: Final = 60
 LOADS: Final = 5
 BUSY_S: Final = 20
-OPERATIONS: Final = 10_000
-# six operations a turn, forward and backward: about 10,000 in a step
-LOOP: Final = f"""\
-%%predict
-import torch
-weight = torch.ones(8, requires_grad=True)
-optimizer = torch.optim.SGD([weight], lr=0.1)
-for _ in range(4):
-    optimizer.zero_grad()
-    x = torch.ones(8)
-    for _ in range({OPERATIONS // 4}):
-        x = x * weight
-    x.sum().backward()
-    optimizer.step()
-"""
 _SLIDE: Final = """async ([slider, count]) => {
     const times = [];
     const frame = () => new Promise(resolve => requestAnimationFrame(resolve));
@@ -57,22 +41,6 @@ _SLIDE: Final = """async ([slider, count]) => {
     }
     return times;
 }"""
-# when the kernel said that the cell has ended, and when the panel named a prediction
-_WATCH: Final = """() => {
-    const seen = window.surferSeen = { ended: 0, shown: 0 };
-    const panel = document.querySelector('#surfer-lab-panel');
-    const kernel = window.jupyterapp.shell.currentWidget.sessionContext.session.kernel;
-    kernel.iopubMessage.connect((_, message) => {
-        if (message.header.msg_type === 'execute_reply' || message.content.execution_state === 'idle') {
-            seen.ended = performance.now();
-        }
-    });
-    new MutationObserver(() => {
-        if (!seen.shown && /\\d/.test(panel.querySelector('.jp-SurferWhatIf-step')?.textContent ?? '')) {
-            seen.shown = performance.now();
-        }
-    }).observe(panel, { childList: true, subtree: true, characterData: true });
-}"""
 
 
 def figures() -> Iterator[Figure]:
@@ -86,7 +54,6 @@ def figures() -> Iterator[Figure]:
     ):
         browser = playwright.chromium.launch(executable_path=chromium, args=BROWSER_ARGUMENTS)
         yield from sliders(browser, server)
-        yield prediction_shown(browser, server)
         yield start_up(browser, server, python)
         browser.close()
 
@@ -139,26 +106,6 @@ def sliders(browser: Browser, server: LabServer) -> Iterator[Figure]:
         p95_ms = statistics.quantiles(times_ms, n=20)[-1]
         yield Figure(name=f"panel: slider to repaint, p95{name}", measured=p95_ms, unit="ms", target=50)
     yield Figure(name="panel: requests outside the server", measured=len(outside), unit="", target=0)
-
-
-def prediction_shown(browser: Browser, server: LabServer) -> Figure:
-    """From the end of a cell of 10,000 operations a step to its prediction in the panel."""
-    cells = [nbformat.v4.new_code_cell("%load_ext surfer_lab"), nbformat.v4.new_code_cell(LOOP)]
-    path = server.add_notebook("large.ipynb", cells)
-    with lab_page(browser, server) as lab:
-        lab.open_notebook(path)
-        panel = lab.show_panel()
-        lab.page.evaluate(_WATCH)
-        lab.run_all_cells()
-        panel.locator(".jp-SurferWhatIf-step").filter(has_text="s").wait_for()
-        seen: dict[str, Any] = lab.page.evaluate("() => window.surferSeen")
-    # shown while the cell's output was still being made: at once
-    return Figure(
-        name=f"panel: prediction shown after a cell of {OPERATIONS:,} operations",
-        measured=max(0.0, (seen["shown"] - seen["ended"]) / 1000),
-        unit="s",
-        target=1,
-    )
 
 
 def start_up(browser: Browser, server: LabServer, python: Path) -> Figure:
