@@ -31,7 +31,8 @@ def replayed(trace: Trace, *factors: float, host_scale: float = 1.0) -> Replay:
 
 
 def starts_us(run: Replay, row: int) -> list[float]:
-    return (run.start_ns[:, row] / US).tolist()
+    starts: list[float] = (run.start_ns[:, row] / US).tolist()
+    return starts
 
 
 def test_launches_that_come_before_the_gpu_is_free_queue_on_the_stream() -> None:
