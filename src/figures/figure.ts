@@ -7,6 +7,7 @@ import type { IDisposable } from '@lumino/disposable';
 import { button } from '../components/controls';
 import { element } from '../components/element';
 import { table } from '../components/table';
+import { forget, later } from '../slices';
 import { loadBokeh, type IDocument, type IViewManager } from './bokeh';
 import { colorsAt, recolored, themeWatch } from './colors';
 
@@ -72,8 +73,21 @@ export class Figure implements IDisposable {
     return this._isDisposed;
   }
 
-  /** Show these numbers. */
-  set(data: IFigureData): void {
+  /** Show these numbers, null for those it has; worked out at once the first time, then after what is painted first. */
+  set(make: () => IFigureData | null): void {
+    if (this._data) {
+      later(this, () => {
+        this._take(make());
+      });
+    } else {
+      this._take(make());
+    }
+  }
+
+  private _take(data: IFigureData | null): void {
+    if (!data) {
+      return;
+    }
     this._data = data;
     this._isStale = true;
     this._plot.setAttribute('aria-label', `${this._title}. ${data.description}`);
@@ -88,6 +102,7 @@ export class Figure implements IDisposable {
       return;
     }
     this._isDisposed = true;
+    forget(this);
     this._observer.disconnect();
     themeWatch.changed.disconnect(this._onTheme, this);
     this._clear();
@@ -145,8 +160,9 @@ export class Figure implements IDisposable {
       if (this._isDisposed || !this.node.isConnected || !item) {
         return;
       }
-      this._tokens = templates.colors;
-      const colored = recolored(item, templates.colors, colorsAt(this.node, templates.colors));
+      // read once: after a change of the page, reading a style has all of it laid out anew
+      this._colors = colorsAt(this.node, templates.colors);
+      const colored = recolored(item, templates.colors, this._colors);
       this._views = await bokeh.embed.embed_item({ ...colored, target_id: null }, target);
       this._document = this._views.roots[0]?.model.document ?? null;
       if (this.isDisposed) {
@@ -174,7 +190,6 @@ export class Figure implements IDisposable {
   }
 
   private _fill(document: IDocument, data: IFigureData): void {
-    const colors = colorsAt(this.node, this._tokens);
     const set = (name: string, property: string, value: unknown): void => {
       const model = document.get_model_by_name(name);
       if (model) {
@@ -201,7 +216,7 @@ export class Figure implements IDisposable {
           Object.entries(columns).map(([column, values]) => [
             column,
             column === 'color'
-              ? values.map(role => colors[String(role)] ?? String(role))
+              ? values.map(role => this._colors[String(role)] ?? String(role))
               : [...values]
           ])
         )
@@ -251,7 +266,7 @@ export class Figure implements IDisposable {
   private _data: IFigureData | null = null;
   private _views: IViewManager | null = null;
   private _document: IDocument | null = null;
-  private _tokens: Readonly<Record<string, string>> = {};
+  private _colors: Readonly<Record<string, string>> = {};
   private _isStale = true;
   private _isSeen = false;
   private _isEmbedding = false;

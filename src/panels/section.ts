@@ -50,6 +50,8 @@ export interface ISectionBody extends IDisposable {
 export interface ISection {
   readonly id: string;
   readonly isOpen: boolean;
+  /** Changes that it is drawn for at once, being what the reader looks at then; for others after what is. */
+  readonly isFirstFor?: readonly Change[];
   title(trans: TranslationBundle): string;
   /** Whether it has anything to show. */
   has(prediction: Prediction, compared: Prediction | null): boolean;

@@ -3,7 +3,22 @@
 import { keepsKeys } from '../components/controls';
 import { element } from '../components/element';
 import type { Change } from '../selection';
+import { forget, later } from '../slices';
 import type { ISection, ISectionBody, ISectionContext } from './section';
+
+/** Draw a change in all sections: first, and at once, in those that answer it. */
+export function updateAll(views: readonly SectionView[], change: Change): void {
+  for (const view of views) {
+    if (view.isFirstFor(change)) {
+      view.update(change);
+    }
+  }
+  for (const view of views) {
+    if (!view.isFirstFor(change)) {
+      view.updateLater(change);
+    }
+  }
+}
 
 /** One section in a panel or an output. */
 export class SectionView {
@@ -23,6 +38,21 @@ export class SectionView {
 
   readonly node: HTMLDetailsElement;
 
+  isFirstFor(change: Change): boolean {
+    return change === 'prediction' || this._section.isFirstFor?.includes(change) === true;
+  }
+
+  updateLater(change: Change): void {
+    this._waiting.add(change);
+    later(this, () => {
+      const changes = [...this._waiting];
+      this._waiting.clear();
+      changes.forEach(one => {
+        this.update(one);
+      });
+    });
+  }
+
   update(change: Change): void {
     const { prediction, compared } = this._context.selection;
     const isThere = prediction !== null && this._section.has(prediction, compared);
@@ -38,6 +68,7 @@ export class SectionView {
   }
 
   dispose(): void {
+    forget(this);
     this.node.removeEventListener('toggle', this._onToggle);
     this._body?.dispose();
     this._body = null;
@@ -77,5 +108,6 @@ export class SectionView {
   }
 
   private _body: ISectionBody | null = null;
+  private readonly _waiting = new Set<Change>();
   private _missed = true;
 }

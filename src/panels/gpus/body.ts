@@ -16,6 +16,7 @@ import { gpuFilter, wordsOf } from '../../gpu_filter';
 import { nextSort, sorted, type ISort } from '../../gpu_sort';
 import type { IOutcome } from '../../outcome';
 import type { Change } from '../../selection';
+import { forget, whenSettled } from '../../slices';
 import type { PriceBasis } from '../../tokens';
 import type { ISectionBody, ISectionContext } from '../section';
 import { settingText } from '../setting_words';
@@ -51,6 +52,7 @@ export class GpusBody implements ISectionBody {
     this._scroll.setAttribute('role', 'region');
     this._scroll.setAttribute('aria-label', trans.__('Table of GPUs'));
     keepsKeys(this._scroll).tabIndex = 0;
+    this._observer.observe(this._scroll);
     this._price = slider('Gpus-price', trans.__('Price of an hour'), value => {
       const gpu = selection.outcome?.gpu;
       if (gpu) {
@@ -124,16 +126,30 @@ export class GpusBody implements ISectionBody {
       this._basis.node.hidden = prediction.gpus.every(gpu => gpu.spot === null);
     }
     this._basis.control.value = this._context.selection.preferences.basis;
-    this._drawTable();
+    if (change === 'setting' && !this._isSeen) {
+      this._isStale = true;
+      whenSettled(this, this._drawStale);
+    } else {
+      this._drawTable();
+    }
   }
 
   dispose(): void {
+    forget(this);
+    this._observer.disconnect();
     this._cost.dispose();
     this._range.dispose();
     this.node.remove();
   }
 
+  private readonly _drawStale = (): void => {
+    if (this._isStale) {
+      this._drawTable();
+    }
+  };
+
   private _drawTable(): void {
+    this._isStale = false;
     const { trans, format, selection } = this._context;
     const { prediction, preferences } = selection;
     if (!prediction || !this._table) {
@@ -180,8 +196,8 @@ export class GpusBody implements ISectionBody {
     );
     this._priced = rows.filter(one => one.step !== null && one.usdPer1000Steps !== null);
     this._cost.node.hidden = this._priced.length < 2;
-    this._cost.set(costTime(prediction, rows, this._context));
-    this._range.set(stepRange(prediction, bySpeed, this._context));
+    this._cost.set(() => costTime(prediction, rows, this._context));
+    this._range.set(() => stepRange(prediction, bySpeed, this._context));
   }
 
   private _drawPrice(): void {
@@ -219,6 +235,15 @@ export class GpusBody implements ISectionBody {
   private readonly _ground: HTMLElement;
   private readonly _cost: Figure;
   private readonly _range: Figure;
+  // a slider moves all rows: those of a table out of sight wait until it rests
+  private readonly _observer = new IntersectionObserver(seen => {
+    this._isSeen = seen.some(one => one.isIntersecting);
+    if (this._isSeen) {
+      this._drawStale();
+    }
+  });
+  private _isSeen = true;
+  private _isStale = false;
   private _columns: readonly IGpuColumn[] = [];
   private _table: GpuTable | null = null;
   private _sort: ISort = { key: 'step', isDescending: false };

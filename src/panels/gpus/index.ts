@@ -6,6 +6,7 @@ import { GpusBody } from './body';
 export const gpusSection: ISection = {
   id: 'gpus',
   isOpen: true,
+  isFirstFor: ['preferences'],
   title: trans => trans.__('GPUs'),
   has: prediction => prediction.gpus.length > 0,
   create: context => new GpusBody(context)

@@ -94,14 +94,14 @@ export class OperationsBody implements ISectionBody {
     this._gpu.control.value = String(selection.gpu);
     this._modules.node.hidden = !prediction.stored.modules;
     if (prediction.stored.modules) {
-      this._modules.set(moduleFigure(prediction, this._context));
+      this._modules.set(() => moduleFigure(prediction, this._context));
     }
     const roofline = rooflineFigure(prediction, this._context);
     this._roofline.node.hidden = roofline === null;
     if (roofline) {
-      this._roofline.set(roofline);
+      this._roofline.set(() => roofline);
     }
-    this._bars.set(this._barData(prediction));
+    this._bars.set(() => this._barData(prediction));
     this._begin();
   }
 

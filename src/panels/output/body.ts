@@ -13,7 +13,7 @@ import { planSection, scalingSection } from '../facts';
 import { gpusSection } from '../gpus';
 import { operationsSection } from '../operations';
 import type { ISection } from '../section';
-import { SectionView } from '../section_view';
+import { SectionView, updateAll } from '../section_view';
 import { summarySection } from '../summary';
 import { timelineSection } from '../timeline';
 import { whatIfSection } from '../what_if';
@@ -83,9 +83,7 @@ export class PredictionBody extends Widget {
   }
 
   private _update(change: Change): void {
-    for (const view of this._views) {
-      view.update(change);
-    }
+    updateAll(this._views, change);
   }
 
   private readonly _selection: Selection | null = null;

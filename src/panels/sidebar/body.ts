@@ -14,7 +14,7 @@ import type { ISource, IWork } from '../../sources/source';
 import type { IFollowed } from '../../sources/sources';
 import type { IFailure, IPreferences } from '../../tokens';
 import type { ISectionContext } from '../section';
-import { SectionView } from '../section_view';
+import { SectionView, updateAll } from '../section_view';
 import { SECTIONS } from '../sections';
 import { stateOf, type Action, type IPlainState } from './states';
 
@@ -361,9 +361,7 @@ export class PanelBody extends Widget {
   }
 
   private _update(change: Change): void {
-    for (const view of this._views) {
-      view.update(change);
-    }
+    updateAll(this._views, change);
   }
 
   private _dropViews(): void {

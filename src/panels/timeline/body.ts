@@ -128,7 +128,7 @@ export class TimelineBody implements ISectionBody {
     ]
       .join(' ')
       .trim();
-    this._figure.set(this._data(view));
+    this._figure.set(() => this._data(view));
   }
 
   private _data(view: TimelineView): IFigureData {

@@ -19,7 +19,7 @@ import type { Change } from '../../selection';
 import { RequestFailed } from '../../session';
 import type { ISectionBody, ISectionContext } from '../section';
 import { settingText } from '../setting_words';
-import { batchCurve } from './curve';
+import { batchCurve, hasCurve } from './curve';
 
 /** Draws the controls and the outcome; without its figure for places where there is a figure already. */
 export class WhatIfBody implements ISectionBody {
@@ -116,11 +116,8 @@ export class WhatIfBody implements ISectionBody {
     this._drawControls(prediction);
     this._drawOutcome(prediction);
     if (this._curve) {
-      const curve = batchCurve(this._context);
-      this._curve.node.hidden = curve === null;
-      if (curve) {
-        this._curve.set(curve);
-      }
+      this._curve.node.hidden = !hasCurve(prediction);
+      this._curve.set(() => batchCurve(this._context));
     }
   }
 
@@ -248,10 +245,26 @@ export class WhatIfBody implements ISectionBody {
     if (hasBase) {
       setRangeBar(this._baseBar, baseline.step, scale);
     }
+    this._putFacts(this._lines(prediction, outcome, baseline).filter(([, text]) => text));
+  }
+
+  // in place while the labels stay: a slider changes what they say
+  private _putFacts(lines: readonly (readonly [string, string])[]): void {
+    const now = [...this._facts.children];
+    if (
+      now.length === 2 * lines.length &&
+      lines.every(([label], index) => now[2 * index]?.textContent === label)
+    ) {
+      lines.forEach(([, text], index) => {
+        const told = now[2 * index + 1];
+        if (told && told.textContent !== text) {
+          told.textContent = text;
+        }
+      });
+      return;
+    }
     this._facts.replaceChildren(
-      ...this._lines(prediction, outcome, baseline).flatMap(([label, text]) =>
-        text ? [element('dt', '', label), element('dd', '', text)] : []
-      )
+      ...lines.flatMap(([label, text]) => [element('dt', '', label), element('dd', '', text)])
     );
   }
 

@@ -3,7 +3,13 @@
 import type { IFigureData } from '../../figures/figure';
 import { UNKNOWN } from '../../format';
 import { outcomeOf } from '../../outcome';
+import type { Prediction } from '../../prediction';
 import type { ISectionContext } from '../section';
+
+/** Whether there is more than one batch size to draw a curve through. */
+export function hasCurve(prediction: Prediction): boolean {
+  return (prediction.grid?.view.batch_sizes.length ?? 0) > 1;
+}
 
 /** The curve at the precision and compile mode chosen; null where there is one batch size only. */
 export function batchCurve(context: ISectionContext): IFigureData | null {

@@ -6,6 +6,7 @@ import { WhatIfBody } from './body';
 export const whatIfSection: ISection = {
   id: 'what-if',
   isOpen: true,
+  isFirstFor: ['gpu', 'setting', 'preferences'],
   title: trans => trans.__('What if'),
   has: prediction => prediction.gpus.length > 0,
   create: context => new WhatIfBody(context, { hasFigure: true })
