@@ -389,6 +389,8 @@ class Prediction:
         curve = scaled(
             self, focus, counts=counts, machine=machine, link=link, strategy=strategy, fixed=kinds[fixed.lower()]
         )
+        if curve.refused and curve.points[-1].gpu_count == 1:
+            raise curve.refused[0]  # a row of one GPU alone answers nothing that was asked
         return scaling_frame(curve)
 
     def memory(self, gpu: str | None = None) -> pandas.DataFrame:

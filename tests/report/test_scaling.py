@@ -11,8 +11,9 @@ from surfer_lab.errors import OptionError, PredictionError, UnknownGpuError
 from surfer_lab.hardware.machines import load_machines
 from surfer_lab.planner.options import parse_predict_line
 from surfer_lab.report.block import html_block
+from surfer_lab.report.example import example_trace
 from surfer_lab.report.markdown import markdown_of
-from surfer_lab.report.prediction import Prediction
+from surfer_lab.report.prediction import Prediction, predict
 from surfer_lab.report.scaled import scaled
 from surfer_lab.report.text import text_of
 from surfer_lab.view.scaling_view import scaling_view
@@ -70,6 +71,15 @@ def test_the_frame_has_raw_numbers_and_takes_other_machines(prediction, tmp_path
     row = tmp_path / "box.toml"
     row.write_text('name = "my box"\ngpu = "A100 SXM4 80GB"\ngpus_per_node = 2\nlinks = ["PCIe 4 switch"]\n')
     assert prediction.scale(machine=row).attrs["machine"] == "my box"
+
+
+def test_a_step_known_at_one_batch_is_not_answered_with_a_row_of_one_gpu(prediction):
+    recorded = predict(example_trace(), on="A100 SXM4 80GB")
+    with pytest.raises(PredictionError, match="at its own batch of 32 only, not at 16") as refused:
+        recorded.scale(machine="DGX A100", strategy="ddp", fixed="global")
+    assert "--no-run" in str(refused.value)
+    assert list(recorded.scale(machine="DGX A100", counts=(1, 2)).index) == [1, 2]
+    assert list(recorded.scale(machine="DGX A100", fixed="global", counts=(1,)).index) == [1]
 
 
 def test_what_cannot_be_is_refused_with_a_remedy(prediction):

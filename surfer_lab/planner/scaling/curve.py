@@ -124,13 +124,14 @@ class ScalingPoint:
 
 @dataclass(frozen=True, kw_only=True)
 class ScalingCurve:
-    """Rows by number of GPUs, with what could not be answered and why."""
+    """Rows by number of GPUs, with what could not be answered and why: `notes` say it, `refused` are the errors."""
 
     machine: Machine
     strategy: Strategy
     fixed: FixedBatch
     points: tuple[ScalingPoint, ...]
     notes: tuple[str, ...] = ()
+    refused: tuple[OptionError | PredictionError, ...] = ()
 
 
 def scaling_curve(
@@ -166,7 +167,14 @@ def scaling_curve(
         for name, link in links.items()
         if not link.fraction_is_measured and (link is not machine.network or points[-1].node_count > 1)
     ]
-    return ScalingCurve(machine=machine, strategy=chosen, fixed=fixed, points=tuple(points), notes=tuple(notes))
+    return ScalingCurve(
+        machine=machine,
+        strategy=chosen,
+        fixed=fixed,
+        points=tuple(points),
+        notes=tuple(notes),
+        refused=tuple(refused),
+    )
 
 
 def scaling_point(
