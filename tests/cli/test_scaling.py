@@ -51,7 +51,7 @@ def test_a_link_of_nccl_tests_is_kept_and_named(runner, tmp_path: Path):
         (["--strategy", "magic"], "no strategy"),
         (["--counts", "2", "--machine", "DGX Z"], "no machine"),
         (["--counts", "2", "--machine", "nowhere.toml"], "no file"),
-        (["--counts", "2", "--link", "string"], "no link"),
+        (["--counts", "2", "--link", "string"], "no link is called 'string'. Try: nvlink or pcie or"),
     ],
 )
 def test_a_word_that_means_nothing_is_one_sentence_and_exit_code_2(runner, words, said):

@@ -75,7 +75,8 @@ class Machines:
 
     def link(self, name: str) -> Link:
         """A link by name; OptionError with near names."""
-        found: Link = _named(name, self.links, "link")
+        kinds = (LinkKind.NVLINK.value, LinkKind.PCIE.value)  # good wherever a person names a link
+        found: Link = _named(name, self.links, "link", also=kinds)
         return found
 
     def of_gpu(self, gpu: Gpu, link: str | None = None) -> Machine:
@@ -178,7 +179,8 @@ def save_measured_link(link: Link, folder: Path | None = None) -> Path:
     return path
 
 
-def _named(name: str, known: Sequence[Any], what: str) -> Any:
+def _named(name: str, known: Sequence[Any], what: str, also: Sequence[str] = ()) -> Any:
+    """The one of this name, alias or only match; OptionError names `also`, which is as good, and near names."""
     wanted = compact(name)
     for one in known:
         if wanted in {compact(text) for text in (one.name, *getattr(one, "aliases", ()))}:
@@ -188,7 +190,7 @@ def _named(name: str, known: Sequence[Any], what: str) -> Any:
     if len(containing) == 1:
         return next(one for one in known if one.name == containing[0])
     near = containing[:4] or difflib.get_close_matches(name, names, n=3, cutoff=0.3) or names[:4]
-    raise OptionError(f"no {what} is called {name!r}", remedy=" or ".join(near))
+    raise OptionError(f"no {what} is called {name!r}", remedy=" or ".join([*also, *near]))
 
 
 def _or_warning(read: Callable[[], Machine], warnings: list[str]) -> Machine | None:
