@@ -276,8 +276,21 @@ def _attribute(module: ModuleType, name: str, module_name: str) -> Any:
     try:
         return getattr(module, name)
     except AttributeError:
-        known = [one for one in dir(module) if not one.startswith("_")]
-        near = difflib.get_close_matches(name, known, n=3, cutoff=0.5) or known[:5]
+        near = _near_factories(module, name)
         raise OptionError(
-            f"{module_name} has no {name}", remedy=" or ".join(f"{module_name}:{one}" for one in near)
+            f"{module_name} has no {name}",
+            remedy=" or ".join(f"{module_name}:{one}" for one in near) or "a function of that module",
         ) from None
+
+
+def _near_factories(module: ModuleType, name: str) -> list[str]:
+    """Names like this one, else a few, of what the module itself offers to call: not its imports, flags or helpers."""
+    own = [
+        one
+        for one in dir(module)
+        if not one.startswith("_")
+        and callable(value := getattr(module, one))
+        and str(getattr(getattr(value, "func", value), "__module__", "")).startswith(module.__name__)
+    ]
+    own.sort(key=lambda one: one in vars(module))  # what a package offers on demand comes before its own tools
+    return difflib.get_close_matches(name, own, n=3, cutoff=0.5) or own[:5]

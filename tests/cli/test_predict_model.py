@@ -128,6 +128,8 @@ def test_batch_sizes_precision_and_compile_are_what_ifs(run):
         (("nowhere.py:x",), "there is no file"),
         (("broken:x",), "pip install no_such_package_anywhere"),
         (("surfer_lab.workloads:resnet5",), "resnet50"),
+        (("surfer_lab.workloads:qqq",), "Try: surfer_lab.workloads:bert_base or"),
+        (("mine:torch_",), "Try: mine:"),
         (("mine:pair", "--on", "T4", "--precision", "bf16"), "none of the GPUs"),
         (("mine:pair", "--precision", "fp8"), "known: as-run"),
     ],
