@@ -26,6 +26,7 @@ __all__ = ["LossCurve", "TrainingView", "plan_table", "planned_view", "tuned_vie
 _MOST_POINTS: Final = 160  # of a curve: what a figure of a few hundred pixels can show
 _MOST_CURVES: Final = 24
 _MOST_LAGS: Final = 40
+_SAID_AS_A_SHARE: Final = 1.5  # below it "1.0 times sooner" would hide what is gained
 
 
 class LossCurve(Struct, frozen=True, kw_only=True):
@@ -99,6 +100,17 @@ def _seconds(value: float) -> str:
     return f"{value / 3600.0:.1f} h"
 
 
+def _sooner(factor: float) -> str:
+    """How much sooner, in the words that suit it.
+
+    >>> _sooner(1.043), _sooner(2.5)
+    ('4 % sooner', '2.5 times sooner')
+    """
+    if factor < _SAID_AS_A_SHARE:
+        return f"{(1.0 - 1.0 / factor) * 100.0:.0f} % sooner"
+    return f"{factor:.1f} times sooner"
+
+
 def planned_view(
     plan: TrainingPlan, *, title: str, devices: Sequence[tuple[Device, int]] = (), notes: Sequence[str] = ()
 ) -> TrainingView:
@@ -108,7 +120,7 @@ def planned_view(
     said += f", learning rate {best.setting.learning_rate:.3g}"
     one = plan.rows[0]
     if best is not one:
-        said += f": {one.relative_time / best.relative_time:.1f} times sooner than synchronous"
+        said += f": {_sooner(one.relative_time / best.relative_time)} than synchronous"
     if best.seconds is not None:
         said += f", {_seconds(best.seconds)}"
     if best.usd is not None:

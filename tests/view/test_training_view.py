@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 import pytest
 
@@ -32,6 +34,12 @@ def test_every_number_of_groups_has_a_row_and_the_best_says_so():
     assert all(len(row) == len(shown.plan.columns) for row in shown.plan.rows)
     assert "times sooner than synchronous" in shown.recommendation
     assert "$" in shown.recommendation
+
+
+def test_a_small_gain_is_said_as_a_share_and_never_as_once_as_soon():
+    shown = planned_view(plan(cluster(reduce_s=0.01)), title="Plan")
+    assert re.search(r": \d+ % sooner than synchronous", shown.recommendation)
+    assert "times sooner" not in shown.recommendation
 
 
 def test_without_iterations_time_and_money_are_blank_not_guessed():
