@@ -133,7 +133,8 @@ def _without_gpu_work(raw: RawTrace, name: str) -> TraceError:
         )
     if not raw.event_count:
         return TraceError(f"{name} holds no events", remedy=HOW_TO_RECORD)
-    return TraceError(f"{name} holds {raw.event_count:,} events, but no GPU work", remedy=HOW_TO_RECORD)
+    events = "1 event" if raw.event_count == 1 else f"{raw.event_count:,} events"
+    return TraceError(f"{name} holds {events}, but no GPU work", remedy=HOW_TO_RECORD)
 
 
 def _begin_at_zero(raw: RawTrace, names: list[str]) -> int:

@@ -253,7 +253,7 @@ def test_glued_gzip_members_and_padding_read_as_one_file():
         (b"\x1f\x8b\x08\x00", "is empty, or cut off"),
         (
             b'{"traceEvents": [{"ph":"X","cat":"cpu_op","name":"aten::add","ts":1,"dur":1,"pid":1,"tid":1}]}',
-            "no GPU work",
+            "holds 1 event, but no GPU work",
         ),
     ],
     ids=lambda value: value[:20].decode("latin-1") if isinstance(value, bytes) else "",
