@@ -272,7 +272,7 @@ class Prediction:
             raise PredictionError(
                 "the step is known at one batch size only"
                 + (f" ({self.question.notes[-1]})" if self.question.notes else ""),
-                remedy="surfer predict-model, or %%predict --no-run, capture it at any",
+                remedy="surfer predict-model, or %%predict --no-run, capture a step at any batch size",
             )
         return self.question.scaling
 
