@@ -39,7 +39,7 @@ def _rate(quantity: str, per_s: float) -> str:
 def link_text(link: Link, saved_to: Path | None, *, worst_error: float | None = None) -> str:
     """What a sweep of all-reduces shows of a link, and where it is kept."""
     rate = significant(link.bus_bytes_per_s(link.group_count) / BYTES_PER_GB)
-    lines = [f"{link.name}: bus {rate} GB/s, {significant(link.hop_latency_ns / NS_PER_US)} us a hop"]
+    lines = [f"{link.name}: bus {rate} GB/s, {significant(link.hop_latency_ns / NS_PER_US)} µs a hop"]
     if worst_error is not None:
         lines.append(f"The fit is off by {100 * worst_error:.0f} % at most over the sizes measured.")
     if saved_to is not None:

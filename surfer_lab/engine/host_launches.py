@@ -69,4 +69,4 @@ def host_sentence(mode: CompileMode) -> str:
         return "the host launches forward and backward as CUDA graphs, the optimizer kernel by kernel"
     per_launch = _COMPILED_NS if mode is CompileMode.DEFAULT else HOST_NS_PER_LAUNCH
     which = "compiled" if mode is CompileMode.DEFAULT else "eager"
-    return f"the host launches a kernel every {per_launch / NS_PER_US:.0f} us, as {which} PyTorch programs do"
+    return f"the host launches a kernel every {per_launch / NS_PER_US:.0f} µs, as {which} PyTorch programs do"

@@ -98,6 +98,6 @@ def host_bound_warning(busy_ns: float, step_ns: float) -> str | None:
     if step_ns <= 0 or busy_ns >= BUSY_SHARE * step_ns:
         return None
     return (
-        f"the GPU was busy in {busy_ns / step_ns:.0%} of the recorded step and waited for its host in the rest: "
-        "predicted steps keep that host, the GPU's own part is what is predicted well"
+        f"the GPU was busy in {busy_ns / step_ns * 100:.0f} % of the recorded step and waited for its host in the rest"
+        ": predicted steps keep that host, the GPU's own part is what is predicted well"
     )

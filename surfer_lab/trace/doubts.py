@@ -98,7 +98,7 @@ def _about_kernels(kernels: KernelTable, host_calls: HostCallTable, ops: OpTable
     if without.any():
         share = kernels.duration_ns[without].sum() / total_ns
         yield (
-            f"{int(without.sum()):,} GPU activities ({share:.0%} of GPU time) have no launch in the file",
+            f"{int(without.sum()):,} GPU activities ({share * 100:.0f} % of GPU time) have no launch in the file",
             "they are their own group: they stay where they were recorded and have no op",
         )
     of_graph = np.zeros(len(kernels), dtype=np.bool_)
@@ -106,7 +106,7 @@ def _about_kernels(kernels: KernelTable, host_calls: HostCallTable, ops: OpTable
     if of_graph.any():
         share = kernels.duration_ns[of_graph].sum() / total_ns
         yield (
-            f"{int(of_graph.sum()):,} GPU activities ({share:.0%} of GPU time) ran inside CUDA graphs",
+            f"{int(of_graph.sum()):,} GPU activities ({share * 100:.0f} % of GPU time) ran inside CUDA graphs",
             "they have no op and no shapes: they are predicted by their names",
         )
     compute = kernels.kind == KernelKind.COMPUTE
@@ -121,8 +121,8 @@ def _about_kernels(kernels: KernelTable, host_calls: HostCallTable, ops: OpTable
         instant = np.count_nonzero(kernels.duration_ns[compute] == 0) / np.count_nonzero(compute)
         if instant > _WORTH_SAYING:
             yield (
-                f"times are whole microseconds: {instant:.0%} of the kernels seem to last 0",
-                "sums of short kernels run low by up to 1 us each",
+                f"times are whole microseconds: {instant * 100:.0f} % of the kernels seem to last 0",
+                "sums of short kernels run low by up to 1 µs each",
             )
 
 

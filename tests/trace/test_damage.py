@@ -300,7 +300,10 @@ def test_a_kernel_event_that_stands_twice_counts_once():
 def test_whole_microseconds_are_said_where_kernels_seem_to_last_nothing():
     written = Written(ERAS["torch 1.8"]).step(1)
     written.launched("short_kernel", 900, 910, 0)
-    assert "whole microseconds" in seen(read_bytes(written.text()))
+    trace = read_bytes(written.text())
+    assert "whole microseconds" in seen(trace)
+    assert " % of the kernels" in seen(trace)  # percent and units are worded as everywhere else
+    assert "up to 1 µs each" in str(trace.warnings)
 
 
 def test_an_interrupt_reaches_the_caller_and_leaves_nothing_behind(tmp_path):
