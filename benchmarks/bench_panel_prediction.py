@@ -29,14 +29,18 @@ for _ in range(4):
         x = x * weight
     x.sum().backward()
     optimizer.step()
+print("trained")
 """
-# when the kernel said that the cell has ended, and when the panel named a prediction
+# when the cell's own code was through, when the kernel said that the cell has ended, when the panel showed a prediction
 _WATCH: Final = """() => {
-    const seen = window.surferSeen = { ended: 0, shown: 0 };
+    const seen = window.surferSeen = { ran: 0, ended: 0, shown: 0 };
     const panel = document.querySelector('#surfer-lab-panel');
     const kernel = window.jupyterapp.shell.currentWidget.sessionContext.session.kernel;
     kernel.iopubMessage.connect((_, message) => {
-        if (message.header.msg_type === 'execute_reply' || message.content.execution_state === 'idle') {
+        if (message.header.msg_type === 'stream') {
+            seen.ran = performance.now();
+        }
+        if (message.content.execution_state === 'idle') {
             seen.ended = performance.now();
         }
     });
@@ -57,11 +61,11 @@ def figures() -> Iterator[Figure]:
         sync_playwright() as playwright,
     ):
         browser = playwright.chromium.launch(executable_path=chromium, args=BROWSER_ARGUMENTS)
-        yield prediction_shown(browser, server)
+        yield from prediction_shown(browser, server)
         browser.close()
 
 
-def prediction_shown(browser: Browser, server: LabServer) -> Figure:
+def prediction_shown(browser: Browser, server: LabServer) -> Iterator[Figure]:
     """From the end of a cell of 10,000 operations a step to its prediction in the panel."""
     cells = [nbformat.v4.new_code_cell("%load_ext surfer_lab"), nbformat.v4.new_code_cell(LOOP)]
     path = server.add_notebook("large.ipynb", cells)
@@ -70,12 +74,13 @@ def prediction_shown(browser: Browser, server: LabServer) -> Figure:
         panel = lab.show_panel()
         lab.page.evaluate(_WATCH)
         lab.run_all_cells()
-        panel.locator(".jp-SurferWhatIf-step").filter(has_text="s").wait_for()
+        failure = lab.page.get_by_text("Surfer Lab cannot predict this cell")
+        panel.locator(".jp-SurferWhatIf-step").filter(has_text="s").or_(failure).first.wait_for()
+        if failure.is_visible():
+            raise RuntimeError(failure.inner_text())
         seen: dict[str, Any] = lab.page.evaluate("() => window.surferSeen")
+    name = f"panel: prediction shown after a cell of {OPERATIONS:,} operations"
     # shown while the cell's output was still being made: at once
-    return Figure(
-        name=f"panel: prediction shown after a cell of {OPERATIONS:,} operations",
-        measured=max(0.0, (seen["shown"] - seen["ended"]) / 1000),
-        unit="s",
-        target=1,
-    )
+    shown_s, worked_out_s = (max(0.0, (seen["shown"] - seen[since]) / 1000) for since in ("ended", "ran"))
+    yield Figure(name=name, measured=shown_s, unit="s", target=1)
+    yield Figure(name=f"{name}, counted from the end of its own code", measured=worked_out_s, unit="s", target=1)
