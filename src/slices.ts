@@ -2,7 +2,7 @@
 
 const waiting = new Map<object, () => void>();
 const settling = new Map<object, ReturnType<typeof setTimeout>>();
-const SETTLED_MS = 150;
+const SETTLED_MS = 400; // longer than between two steps of a hand on a slider
 let isAsked = false;
 
 /** Draw this once what is being drawn now is painted; what waits under the same key is replaced, in its place. */

@@ -77,7 +77,15 @@ export class GpuTable {
     const now = this._body.rows;
     if (rows.length !== now.length || rows.some((row, index) => row !== now[index])) {
       const focused = document.activeElement;
-      this._body.replaceChildren(...rows);
+      // rows that stand where they should are not touched: the page would lay all of them out anew
+      rows.forEach((row, index) => {
+        if (now[index] !== row) {
+          this._body.insertBefore(row, now[index] ?? null);
+        }
+      });
+      while (now.length > rows.length) {
+        this._body.deleteRow(-1);
+      }
       if (focused instanceof HTMLElement && this._body.contains(focused)) {
         focused.focus({ preventScroll: true }); // a moved row takes the focus with it
       }
