@@ -89,7 +89,7 @@ def test_a_gpu_that_waited_for_its_host_is_said_and_trusted() -> None:
     made.step(0, 1000)
     said = predict(made.trace(), [OTHER_DIE], origin=ORIGIN)
     assert said.origin_is_trusted
-    assert any("busy in 20% of the recorded step" in warning for warning in said.warnings)
+    assert any("busy in 20 % of the recorded step" in warning for warning in said.warnings)
 
 
 def test_a_recording_without_a_whole_step_is_said() -> None:
