@@ -39,7 +39,6 @@ from surfer_lab.panel.messages import (
     GridSlice,
     Hello,
     History,
-    OperationLine,
     OperationsSlice,
     Request,
     TimelineSlice,
@@ -219,7 +218,6 @@ def _operations(request: AskOperations, asked: Asked) -> OperationsSlice:
     if wanted:
         lines = [line for line in lines if wanted in f"{line.name} {line.module} {line.source} {line.phase}".casefold()]
     first = max(0, request.first)
-    shown = lines[first : first + max(0, min(request.count, _MOST_LINES))]
     return OperationsSlice(
         id=request.id,
         prediction=request.prediction,
@@ -227,25 +225,7 @@ def _operations(request: AskOperations, asked: Asked) -> OperationsSlice:
         by=request.by,
         first=first,
         total=len(lines),
-        lines=[
-            OperationLine(
-                name=line.name,
-                on_ms=line.on_ms,
-                low_ms=line.low_ms,
-                high_ms=line.high_ms,
-                share=line.share,
-                limit=line.limit,
-                method=line.method,
-                launches=line.launches,
-                phase=line.phase,
-                here_ms=line.here_ms,
-                faster=line.faster,
-                source=line.source,
-                module=line.module,
-                note=line.note,
-            )
-            for line in shown
-        ],
+        lines=lines[first : first + max(0, min(request.count, _MOST_LINES))],
     )
 
 

@@ -11,15 +11,15 @@ from typing import Any, Final, Literal
 
 from msgspec import Struct
 
-from surfer_lab.view.detail_model import GridView, Provenance, TimelineView
+from surfer_lab.view.detail_model import GridView, OperationLine, Provenance, TimelineView
 from surfer_lab.view.stored_model import StoredView
 
 __all__ = [
     "MOST_BYTES", "PROTOCOL_VERSION", "TARGET_NAME", "Announcement", "Answer", "AskCompare", "AskFigures",
     "AskForget", "AskGrid", "AskHello", "AskHistory", "AskOperations", "AskPrice", "AskTimeline", "AskTrace",
     "AskView", "Cancel", "Cancelled", "Comparison", "ComparisonRow", "Done", "Entry", "Failure", "FigureItem",
-    "Figures", "Forgotten", "GridReady", "GridSlice", "Hello", "History", "OperationLine", "OperationsSlice",
-    "Predicted", "Progress", "Request", "TimelineSlice", "ViewAnswer",
+    "Figures", "Forgotten", "GridReady", "GridSlice", "Hello", "History", "OperationsSlice", "Predicted",
+    "Progress", "Request", "TimelineSlice", "ViewAnswer",
 ]  # fmt: skip
 
 TARGET_NAME: Final = "surfer_lab"
@@ -193,25 +193,6 @@ class TimelineSlice(_Answer, tag="timeline", frozen=True, kw_only=True):
 
     prediction: str
     timeline: TimelineView
-
-
-class OperationLine(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One row of the operations table on one GPU. `faster`: origin's time over the time there."""
-
-    name: str
-    on_ms: float
-    low_ms: float
-    high_ms: float
-    share: float
-    launches: float
-    limit: int = -1  # of the labels of the view; -1: several
-    method: int = -1
-    phase: str = ""
-    here_ms: float | None = None
-    faster: float | None = None
-    source: str = ""
-    module: str = ""
-    note: str = ""
 
 
 class OperationsSlice(_Answer, tag="operations", frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-"""What is shown when somebody looks closer? Grid, module tree, roofline, timeline, provenance.
+"""What is shown when somebody looks closer? Grid, module tree, roofline, timeline, operations, provenance.
 
 Numbers come in columns, many of them packed into text, so that a cell's output stays small; `view.packed` packs and
 unpacks. Nothing here is worded: labels stand in tables, numbers have the unit of their name.
@@ -11,8 +11,8 @@ from typing import Literal
 from msgspec import Struct
 
 __all__ = [
-    "GridView", "ModuleTree", "Packed", "Provenance", "RooflineView", "SourceKind",
-    "TimelineLane", "TimelineView",
+    "GridView", "ModuleTree", "OperationLine", "Packed", "Provenance", "RooflineView", "SourceKind", "TimelineLane",
+    "TimelineView",
 ]  # fmt: skip
 
 SourceKind = Literal["cell", "file", "model", "python"]
@@ -121,6 +121,25 @@ class TimelineView(Struct, frozen=True, kw_only=True, omit_defaults=True):
     filled: Packed  # u8
     is_measured: bool
     on: str  # the GPU whose times these are
+    note: str = ""
+
+
+class OperationLine(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One row of the operations table on one GPU. `faster`: origin's time over the time there."""
+
+    name: str
+    on_ms: float  # a step
+    low_ms: float
+    high_ms: float
+    share: float
+    launches: float
+    limit: int = -1  # of the labels of the view; -1: several
+    method: int = -1
+    phase: str = ""
+    here_ms: float | None = None
+    faster: float | None = None
+    source: str = ""
+    module: str = ""
     note: str = ""
 
 

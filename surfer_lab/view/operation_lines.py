@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -12,34 +11,15 @@ from surfer_lab.engine.estimate import PredictionSet
 from surfer_lab.planner.module_times import module_times
 from surfer_lab.planner.operations import OperationGroups, by_family, by_operation, by_phase
 from surfer_lab.units import NS_PER_MS
+from surfer_lab.view.detail_model import OperationLine
 from surfer_lab.view.wording import PHASE_WORDS, name_text, rounded
 
-__all__ = ["Line", "operation_lines"]
+__all__ = ["operation_lines"]
 
 _MOST_MODULES: Final = 2_000
 
 
-@dataclass(frozen=True, kw_only=True)
-class Line:
-    """One row; times in ms a step. `faster`: time at the origin over time there."""
-
-    name: str
-    on_ms: float
-    low_ms: float
-    high_ms: float
-    share: float
-    launches: float
-    limit: int = -1  # of the labels of the view; -1: several
-    method: int = -1
-    phase: str = ""
-    here_ms: float | None = None
-    faster: float | None = None
-    source: str = ""
-    module: str = ""
-    note: str = ""
-
-
-def operation_lines(prediction: PredictionSet, gpu: int, *, by: str = "operation") -> list[Line]:
+def operation_lines(prediction: PredictionSet, gpu: int, *, by: str = "operation") -> list[OperationLine]:
     """All rows on the GPU of that row, by falling time there. `by`: operation, kind, phase or module."""
     if by == "module":
         return _modules(prediction, gpu)
@@ -48,10 +28,10 @@ def operation_lines(prediction: PredictionSet, gpu: int, *, by: str = "operation
     return [_line(groups, gpu, group, with_phase=by == "operation") for group in order]
 
 
-def _line(groups: OperationGroups, gpu: int, group: int, *, with_phase: bool) -> Line:
+def _line(groups: OperationGroups, gpu: int, group: int, *, with_phase: bool) -> OperationLine:
     here, on = float(groups.origin_ns[group]), float(groups.duration_ns[gpu, group])
     reason = groups.unscaled_reason[group]
-    return Line(
+    return OperationLine(
         name=name_text(groups.name[group]),
         on_ms=rounded(on / NS_PER_MS),
         low_ms=rounded(float(groups.low_ns[gpu, group]) / NS_PER_MS),
@@ -69,11 +49,11 @@ def _line(groups: OperationGroups, gpu: int, group: int, *, with_phase: bool) ->
     )
 
 
-def _modules(prediction: PredictionSet, gpu: int) -> list[Line]:
+def _modules(prediction: PredictionSet, gpu: int) -> list[OperationLine]:
     times = module_times(prediction, lead=gpu, most=_MOST_MODULES)
     total = float(times.duration_ns[gpu, 0]) or 1.0
     lines = [
-        Line(
+        OperationLine(
             name=name_text(".".join(path)),
             on_ms=rounded(float(times.duration_ns[gpu, node]) / NS_PER_MS),
             low_ms=rounded(float(times.low_ns[gpu, node]) / NS_PER_MS),
