@@ -68,6 +68,7 @@ class Optimizer:
         self._is_falling = True  # the loss, in the newest phase that was kept
         self._best: Setting | None = None
         self._first_loss = math.nan
+        self._lowest_loss = math.inf  # at the end of a phase that was kept
         self._spent_s = self._tuning_s = self._left_s = 0.0
         self._times: ClusterTimes | None = None
         self._plan: TrainingPlan | None = None
@@ -305,24 +306,15 @@ class Optimizer:
         setting = self._chosen
         least = self._tuning_s / self.options.overhead_fraction - self._spent_s
         most = 0.5 * self._left_s if self._is_falling else 0.0  # where the loss stands still, another search is near
+        if self._has_backed_off:  # until it trains again
+            least = most = 0.0
         seconds = min(self.goal.max_seconds - self._spent_s, max(self.options.least_epoch_s, least, most))
         record = self._run(PhaseRole.EPOCH, self._request(setting, max_seconds=seconds), keeps=True)
         if record.is_diverged or not record.count:
-            self._diverged.append(setting)
-            if len(self._diverged) > _MOST_DIVERGED:
-                raise OptionError(
-                    f"training diverged {len(self._diverged)} times, last with {setting.words}",
-                    remedy="fewer groups (max_groups), or smaller learning rates (cold_rates)",
-                )
-            self._best = replace(setting, learning_rate=setting.learning_rate / 3.0)
-            if self._has_backed_off:  # it is the state that is bad, not the rate alone
-                self._state = self._safe_state
-            elif self._state is not None:
-                self._state = replace(self._state, velocity=0.0 * self._state.velocity)
-            self._has_backed_off = True
-            self._tuning_s += record.wall_s
-            self._log(DecisionKind.BACKED_OFF, "diverged: back to the epoch's begin, with a third of the rate",
-                      setting=setting)  # fmt: skip
+            self._back_off(setting, record, "diverged")
+            return
+        if not record.is_reached and self._is_lost(record):
+            self._back_off(setting, record, "the loss stands where training began, and was lower before")
             return
         self._state, self._safe_state, self._has_backed_off = record.state, record.state, False
         self._estimate(record)
@@ -330,6 +322,29 @@ class Optimizer:
             DecisionKind.TRAINED, f"{record.count} updates in {record.seconds:.1f} s", setting=setting,
             loss=record.last_loss(),
         )  # fmt: skip
+
+    def _is_lost(self, record: PhaseRecord) -> bool:
+        """Whether what had been learned is gone, as where all units died: no rate brings such a state back."""
+        low = _HARDLY_MOVED * self._first_loss
+        return self._lowest_loss < low < min(_score(record), record.last_loss())
+
+    def _back_off(self, setting: Setting, record: PhaseRecord, reason: str) -> None:
+        """To the epoch's begin with a third of the rate; where that did not help, to the state before it."""
+        self._diverged.append(setting)
+        if len(self._diverged) > _MOST_DIVERGED:
+            raise OptionError(
+                f"training diverged {len(self._diverged)} times, last with {setting.words}",
+                remedy="fewer groups (max_groups), or smaller learning rates (cold_rates)",
+            )
+        self._best = replace(setting, learning_rate=setting.learning_rate / 3.0)
+        if self._has_backed_off:  # it is the state that is bad, not the rate alone
+            self._state = self._safe_state
+        elif self._state is not None:
+            self._state = replace(self._state, velocity=0.0 * self._state.velocity)
+        self._has_backed_off = True
+        self._tuning_s += record.wall_s
+        self._log(DecisionKind.BACKED_OFF, f"{reason}: back to the epoch's begin, with a third of the rate",
+                  setting=setting)  # fmt: skip
 
     # what they are made of
 
@@ -406,6 +421,7 @@ class Optimizer:
 
     def _estimate(self, record: PhaseRecord) -> None:
         """Seconds that are left if the loss goes on falling as fast (by a factor in a time): a lower bound, mostly."""
+        self._lowest_loss = min(self._lowest_loss, _score(record))
         loss = record.column("loss")
         third = max(1, record.count // 3)
         first, last = float(loss[:third].mean()), float(loss[-third:].mean())

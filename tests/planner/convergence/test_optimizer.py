@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 import orjson
 import pytest
 
@@ -114,6 +117,33 @@ def test_the_time_limit_ends_it():
     run = tuned(SimulatedCluster(**SLOW_LINKS), Goal(batch_size=16, target_loss=1e-30, window=8, max_seconds=60.0))
     assert not run.is_reached
     assert run.seconds < 80.0
+
+
+class WithACliff(SimulatedCluster):
+    """Long phases at the first rate that was chosen lose what was learned: the loss stands where it began."""
+
+    fallen: float | None = None
+
+    def run(self, request, state=None, **words):
+        is_dead = state is not None and not state.weights.any()
+        record = super().run(replace(request, target_loss=None) if is_dead else request, state, **words)
+        if words.get("keeps") and self.fallen is None:
+            self.fallen = request.setting.learning_rate
+        if is_dead or (words.get("keeps") and request.setting.learning_rate == self.fallen):
+            updates = record.updates.copy()
+            updates[:, 1] = 0.5 * self.curvature.sum()  # as at the start
+            record = replace(
+                record, updates=updates, is_reached=False, state=replace(record.state, weights=np.zeros(8, np.float32))
+            )
+        return record
+
+
+def test_a_state_that_lost_what_it_had_learned_is_left():
+    options = SearchOptions(least_epoch_s=2.0)
+    run = Optimizer(WithACliff(**FAST_LINKS, condition=300.0), GOAL, options).run()
+    assert any(decision.kind is DecisionKind.BACKED_OFF and "lower before" in decision.reason
+               for decision in run.decisions)  # fmt: skip
+    assert run.is_reached
 
 
 def test_decisions_are_the_same_after_a_checkpoint():
