@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
-from tqdm import tqdm
 
 from surfer_lab.cli.commands import app
-from surfer_lab.cli.terminal import print_line, speaks_plainly
+from surfer_lab.cli.terminal import counted, print_line, speaks_plainly
 from surfer_lab.errors import OptionError, SurferError
 from surfer_lab.planner.options import near_matches
 
@@ -161,20 +158,7 @@ def _evaluated(kind: Kind, name: str, words: dict[str, Any]) -> Evaluation:
     if kind.needs_data and words["data"] is None:
         raise OptionError(f"{name} needs measured data", remedy=f"--data DIR, or the variable {DATA_VARIABLE}")
     function = getattr(importlib.import_module(f"{_PACKAGE}.{kind.module}"), kind.function)
-    with _counted(name) as progress:
+    with counted(name) as progress:
         offered = {**words, "progress": progress}
         evaluation: Evaluation = function(**{word: offered[word] for word in kind.takes if offered[word] is not None})
     return evaluation
-
-
-@contextmanager
-def _counted(what: str) -> Iterator[Callable[[str, int, int], None]]:
-    """A bar on stderr: what is done, and how many of how many; nothing where stderr is no terminal."""
-    with tqdm(desc=what, leave=False, disable=None) as bar:
-
-        def told(name: str, done: int, total: int) -> None:
-            bar.total = total
-            bar.set_postfix_str(name, refresh=False)
-            bar.update(done - bar.n)
-
-        yield told

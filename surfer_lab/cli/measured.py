@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from tqdm import tqdm
 
 from surfer_lab.cli.commands import app
 from surfer_lab.cli.files import trace_file
-from surfer_lab.cli.terminal import print_line, read_progress, speaks_plainly
+from surfer_lab.cli.terminal import counted, print_line, read_progress, speaks_plainly
 from surfer_lab.errors import OptionError, PredictionError
 from surfer_lab.hardware.catalog import load_catalog
 from surfer_lab.hardware.gpu import Gpu
@@ -36,14 +35,8 @@ def collect(
     _needs_torch()
     from surfer_lab.training.collect import collect as measure
 
-    with tqdm(desc="collect", leave=False, disable=None) as bar:
-
-        def told(name: str, done: int, total: int) -> None:
-            bar.total = total
-            bar.set_postfix_str(name, refresh=False)
-            bar.update(done - bar.n)
-
-        found = measure(out, progress=told)
+    with counted("collect") as progress:
+        found = measure(out, progress=progress)
     print_line(f"{found.gpu}: {found.measured:,} operations measured, {found.kept_before:,} were there before.")
     if found.skipped:
         print_line(f"{found.skipped:,} did not run on this GPU (out of memory, most often).")

@@ -21,6 +21,7 @@ from surfer_lab.report.text import Ink
 __all__ = [
     "EXIT_INTERRUPTED",
     "EXIT_USER_ERROR",
+    "counted",
     "measure_progress",
     "paint",
     "print_line",
@@ -84,6 +85,19 @@ def read_progress(what: str) -> Iterator[Callable[[int, int], None]]:
 
         def told(done: int, total: int) -> None:
             bar.total = total
+            bar.update(done - bar.n)
+
+        yield told
+
+
+@contextmanager
+def counted(what: str) -> Iterator[Callable[[str, int, int], None]]:
+    """A bar on stderr: what is done, and how many of how many; nothing where stderr is no terminal."""
+    with tqdm(desc=what, leave=False, disable=None) as bar:
+
+        def told(name: str, done: int, total: int) -> None:
+            bar.total = total
+            bar.set_postfix_str(name, refresh=False)
             bar.update(done - bar.n)
 
         yield told
