@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import shlex
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +11,7 @@ import typer
 
 from surfer_lab import __version__
 from surfer_lab.cli.files import stem_of, trace_file, with_suffix
+from surfer_lab.cli.installed import needs_torch
 from surfer_lab.cli.terminal import (
     measure_progress,
     paint,
@@ -230,8 +230,7 @@ def predict_model(
         on, None, batch_size, batch_sizes, precision, compiled, host_factor, price, spot, dataset_size, name,
         counts, link, strategy, machine,
     )  # fmt: skip
-    if importlib.util.find_spec("torch") is None:
-        raise OptionError("torch is not installed, and the model is written in it", remedy="pip install torch")
+    needs_torch("the model is written in it")
     from surfer_lab.workloads.prediction import predict_factory
 
     words = f"{shlex.quote(factory)}{' --inference' if inference else ''} {options_line(options)}"
@@ -377,8 +376,7 @@ def calibrate(
         link = fitted_link(name or nccl.stem, nccl_tests_samples(read_text(nccl)), source=f"nccl-tests, {nccl.name}")
         print_line(link_text(link, save_measured_link(link)))
         return
-    if importlib.util.find_spec("torch") is None:
-        raise OptionError("torch is not installed, and it is what measures", remedy="pip install torch")
+    needs_torch("it is what measures")
     if links:
         from surfer_lab.cli.calibration_text import link_text
         from surfer_lab.training.links import calibrate_links

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from surfer_lab.cli.commands import app
+from surfer_lab.cli.installed import needs_torch
 from surfer_lab.cli.terminal import print_line, speaks_plainly, waiting
 from surfer_lab.errors import OptionError
 
@@ -114,8 +115,7 @@ def plan_training_command(
 
     Nothing runs: the step is captured from shapes and predicted on the machine's GPU, links are the machine's.
     """
-    if importlib.util.find_spec("torch") is None:
-        raise OptionError("torch is not installed, and the model is written in it", remedy="pip install torch")
+    needs_torch("the model is written in it")
     from surfer_lab.workloads.training_plan import planned_training
 
     with waiting(f"capturing {factory} from shapes"):

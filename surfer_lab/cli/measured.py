@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated
@@ -11,6 +10,7 @@ import typer
 
 from surfer_lab.cli.commands import app
 from surfer_lab.cli.files import trace_file
+from surfer_lab.cli.installed import needs_torch
 from surfer_lab.cli.terminal import counted, print_line, read_progress, speaks_plainly
 from surfer_lab.errors import OptionError, PredictionError
 from surfer_lab.hardware.catalog import load_catalog
@@ -32,7 +32,7 @@ def collect(
     Micro-benchmarks and sustained rates in the layout of the measured data (DIR/kernels, DIR/facts), within 8 minutes;
     started anew, it goes on. `surfer train --data DIR` and `surfer evaluate kernels --data DIR` read them.
     """
-    _needs_torch()
+    needs_torch("it is what measures")
     from surfer_lab.training.collect import collect as measure
 
     with counted("collect") as progress:
@@ -79,7 +79,7 @@ def verify(
     elif trace is not None:
         measured_ms, how = measured_in_trace(trace_file(trace), said.gpu), f"in {trace.name}"
     else:
-        _needs_torch()
+        needs_torch("it is what measures")
         measured_ms, how = measured_here(said), "on this machine"
     found = hold_against(said, measured_ms, how=how, out=out)
     inside = "inside" if found.is_inside else "outside"
@@ -160,8 +160,3 @@ def _same(gpu: Gpu | None, trace: Trace, path: Path) -> Gpu:
     if gpu is not None and found != gpu:
         raise OptionError(f"{path.name} was recorded on {found.name}, not on {gpu.name}", remedy="one GPU at a time")
     return found
-
-
-def _needs_torch() -> None:
-    if importlib.util.find_spec("torch") is None:
-        raise OptionError("torch is not installed, and it is what measures", remedy="pip install torch")
