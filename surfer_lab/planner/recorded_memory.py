@@ -19,7 +19,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from surfer_lab.hardware.dtypes import BYTES_BY_DTYPE
-from surfer_lab.planner.workspace import convolution_workspace
+from surfer_lab.planner.workspace import convolution_workspace, tensor_shape
 from surfer_lab.trace.model import Trace, TraceOrigin
 from surfer_lab.trace.tables import ArgDtypes, ArgShapes, MemoryFormat, Phase, Shape
 
@@ -89,19 +89,19 @@ class _Count:
         self._freed.append(0)
         for at in kept.own:
             itemsize = _INDEX_BYTES if at == _INDICES.get(name) else size
-            self._freed[number] += prod(_shape(shapes, at)) * itemsize if _shape(shapes, at) else 0
+            self._freed[number] += prod(tensor_shape(shapes, at)) * itemsize if tensor_shape(shapes, at) else 0
         for at in kept.inputs:
-            key = (_shape(shapes, at), size)
+            key = (tensor_shape(shapes, at), size)
             if key[0]:
                 self._waiting[key] += 1
                 self._last[key] = number
         for at in kept.results:
-            key = (_shape(shapes, at), size)
+            key = (tensor_shape(shapes, at), size)
             if key[0]:
                 self._waiting.pop(key, None)  # the same storage as the inputs that waited: goes with its activation
                 self._freed[number] += prod(key[0]) * size
-        data = max((prod(_shape(shapes, at)) for at in (*kept.inputs, *kept.own, *kept.results)), default=0)
-        gradient = prod(_shape(shapes, kept.gradient)) if _shape(shapes, kept.gradient) else 0
+        data = max((prod(tensor_shape(shapes, at)) for at in (*kept.inputs, *kept.own, *kept.results)), default=0)
+        gradient = prod(tensor_shape(shapes, kept.gradient)) if tensor_shape(shapes, kept.gradient) else 0
         self._on_top.append((gradient + data) * size + _scratch(name, shapes, dtypes))
 
     def peak_bytes(self) -> int | None:
@@ -126,10 +126,3 @@ def _scratch(name: str, shapes: ArgShapes, dtypes: ArgDtypes) -> int:
         return 0
     turned = (shapes[1], shapes[0], shapes[2])  # the library's spelling has the input first
     return convolution_workspace("aten::convolution_backward", turned, dtypes, ()).likely
-
-
-def _shape(shapes: ArgShapes, at: int) -> Shape:
-    entry = shapes[at] if at < len(shapes) else None
-    if not isinstance(entry, tuple) or any(not isinstance(size, int) for size in entry):
-        return ()
-    return entry  # type: ignore[return-value]

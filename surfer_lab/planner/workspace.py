@@ -19,7 +19,14 @@ from surfer_lab.planner.byte_range import NOTHING, ByteRange
 from surfer_lab.trace.tables import ArgDtypes, ArgShapes, MemoryFormat, OpTable, Shape
 from surfer_lab.units import BYTES_PER_MIB
 
-__all__ = ["convolution_workspace", "is_convolution", "matmul_workspace", "op_workspaces", "uses_matmul"]
+__all__ = [
+    "convolution_workspace",
+    "is_convolution",
+    "matmul_workspace",
+    "op_workspaces",
+    "tensor_shape",
+    "uses_matmul",
+]
 
 I64 = NDArray[np.int64]
 
@@ -100,8 +107,8 @@ def convolution_workspace(
     is_backward = name in _BACKWARD
     if not is_backward and name not in _FORWARD:
         return NOTHING
-    tensors = [_shape(input_shapes, index) for index in range(3 if is_backward else 2)]
-    output = tensors[0] if is_backward else _shape(output_shapes, 0)
+    tensors = [tensor_shape(input_shapes, index) for index in range(3 if is_backward else 2)]
+    output = tensors[0] if is_backward else tensor_shape(output_shapes, 0)
     data, weight = tensors[-2:]
     itemsize = BYTES_BY_DTYPE.get((input_dtypes[0] if input_dtypes else None) or "float32", 4)
     if not data or not weight or not output or len(data) != len(weight):
@@ -162,9 +169,9 @@ def _single_precision(
     return 0
 
 
-def _shape(shapes: ArgShapes, index: int) -> Shape:
+def tensor_shape(shapes: ArgShapes, index: int) -> Shape:
     """The shape of a tensor argument; () for a list of tensors or none."""
     shape = shapes[index] if index < len(shapes) else None
     if shape is None or any(isinstance(part, tuple) for part in shape):
         return ()
-    return shape  # type: ignore[return-value]
+    return shape  # type: ignore[return-value] # a shape by the check above
