@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch")
+torch = pytest.importorskip("torch")  # before the imports that need it: E402 below
 
 from surfer_lab.distributed.conditions import Conditions  # noqa: E402
 from surfer_lab.distributed.problem import HeadedProblem, Quadratic  # noqa: E402

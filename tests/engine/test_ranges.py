@@ -57,7 +57,7 @@ def test_a_step_is_known_no_worse_than_its_items_and_nine_cases_in_ten_need_more
 def test_doubts_about_a_card_only_widen(method: Method, kind: Kind, memory_share: float) -> None:
     plain = spread_of(method, kind, memory_share=memory_share)
     for doubt in ("typical", "slot"):
-        doubted = spread_of(method, kind, memory_share=memory_share, **{doubt: True})  # type: ignore[arg-type]
+        doubted = spread_of(method, kind, memory_share=memory_share, **{doubt: True})  # type: ignore[arg-type] # a flag by name
         assert doubted[0] >= plain[0] and doubted[1] >= plain[1]
 
 

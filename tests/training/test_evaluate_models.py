@@ -30,7 +30,7 @@ def test_every_row_is_predicted_or_has_its_reason_and_every_pair_counts(found: E
     ranged = [case for case in found.cases if case.method in (LEARNED, BLENDED) and case.is_predicted]
     for case in ranged:
         narrow, wide = (case.low_ms, case.high_ms), (case.columns["low90_ms"], case.columns["high90_ms"])
-        assert wide[0] <= narrow[0] <= case.predicted_ms <= narrow[1] <= wide[1]  # type: ignore[operator]
+        assert wide[0] <= narrow[0] <= case.predicted_ms <= narrow[1] <= wide[1]  # type: ignore[operator] # predicted
 
 
 def test_the_errors_and_ranges_are_those_that_are_claimed(found: Evaluation) -> None:

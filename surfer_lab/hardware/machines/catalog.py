@@ -18,7 +18,7 @@ import difflib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -140,7 +140,7 @@ def load_machines(folder: Path | None = None) -> Machines:
     own = [
         machine
         for path in sorted((where / MACHINES_FOLDER).glob("*.toml"))
-        if (machine := _or_warning(lambda path=path: machine_from_file(path, links), warnings)) is not None  # type: ignore[misc]
+        if (machine := _or_warning(partial(machine_from_file, path, links), warnings)) is not None
     ]
     return Machines(machines=(*own, *_bundled_machines()), links=tuple(links), warnings=tuple(warnings))
 

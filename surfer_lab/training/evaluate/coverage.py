@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -125,7 +126,7 @@ def _transformers(sample: int | None) -> Iterator[_Captured]:
 
     for name in _evenly(list(ARCHITECTURES), sample):
         for mode, step in (("train", train), ("infer", infer)):
-            yield _symbolic(name, mode, step, lambda name=name, mode=mode: build(name, is_training=mode == "train"))  # type: ignore[misc]
+            yield _symbolic(name, mode, step, partial(build, name, is_training=mode == "train"))
 
 
 def _workloads(sample: int | None) -> Iterator[_Captured]:
@@ -146,7 +147,7 @@ def _workloads(sample: int | None) -> Iterator[_Captured]:
 
     for name in _evenly(list(workloads.names()), sample):
         for mode, step in (("train", train), ("infer", infer)):
-            yield _symbolic(name, mode, step, lambda name=name: build(name))  # type: ignore[misc]
+            yield _symbolic(name, mode, step, partial(build, name))
 
 
 def _symbolic(name: str, mode: str, step: Callable[[Any], None], build: Callable[[], Any]) -> _Captured:

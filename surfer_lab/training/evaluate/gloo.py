@@ -239,7 +239,7 @@ class _Measured:
         self._parameters = [one for one in self._alone.model.parameters() if one.requires_grad]
         self._order: dict[int, float] = {}
         for number, parameter in enumerate(self._parameters):
-            parameter.register_post_accumulate_grad_hook(  # type: ignore[no-untyped-call]
+            parameter.register_post_accumulate_grad_hook(  # type: ignore[no-untyped-call] # torch's has no types
                 lambda _, number=number: self._note(number)
             )
         self._parallel: dict[float, tuple[Any, Any]] = {}
@@ -294,5 +294,5 @@ def _step_through(work: Any, model: Callable[..., Any], batch: dict[str, Any]) -
     else:
         token = batch["token"]
         loss = F.cross_entropy(model(token)[:, :-1].flatten(0, 1), token[:, 1:].flatten())
-    loss.backward()  # type: ignore[no-untyped-call]
+    loss.backward()  # type: ignore[no-untyped-call] # likewise
     optimizer.step()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 import torch
@@ -149,7 +150,7 @@ def _cases() -> Iterator[_Case]:
     saved = 3 * tokens + scores
     for is_checkpointed in (False, True):
         name = "attention block, checkpointed" if is_checkpointed else "attention block"
-        build = _made(lambda is_on=is_checkpointed: _Attention(checkpointed=is_on), _sgd, 2, 16, 8)  # type: ignore[misc]
+        build = _made(partial(_Attention, checkpointed=is_checkpointed), _sgd, 2, 16, 8)
         yield name, build, _step, {
             _P.PARAMETERS: 4 * square, _P.INPUTS: tokens, _P.GRADIENTS: square,
             _P.ACTIVATIONS: (0 if is_checkpointed else saved) + 4,

@@ -9,6 +9,7 @@ keeps its input's layout between them (norms, pools, pointwise work) goes along:
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -33,10 +34,7 @@ def in_layout(trace: Trace, layout: str) -> Trace:
         return trace
     ops = trace.ops
     weight_at = ops.name.map(lambda name: _WEIGHT.get(name, -1), absent=-1, dtype=np.int8)
-    planar = [
-        ops.input_shapes.map(lambda shapes, at=at: _is_planar(shapes, at), absent=False, dtype=np.bool_)  # type: ignore[misc]
-        for at in (1, 2)
-    ]
+    planar = [ops.input_shapes.map(partial(_is_planar, at=at), absent=False, dtype=np.bool_) for at in (1, 2)]
     chosen = ((weight_at == 1) & planar[0]) | ((weight_at == 2) & planar[1])
     keeps = ops.name.map(lambda name: any(word in name for word in _KEEPS), absent=False, dtype=np.bool_)
     chosen |= (
