@@ -13,29 +13,16 @@ from surfer_lab.planner.operations import OperationGroups
 from surfer_lab.units import NS_PER_MS
 from surfer_lab.view.model import GroupRow, OperationRow
 from surfer_lab.view.packed import three_digits
+from surfer_lab.view.stored_model import StoredOperation
 from surfer_lab.view.wording import PHASE_WORDS, name_text, percent_text, rounded, time_quantity, time_unit
 
-__all__ = ["OperationFacts", "OperationTimes", "group_rows", "operation_rows", "shown_groups", "worded_operations"]
+__all__ = ["OperationTimes", "group_rows", "operation_rows", "shown_groups", "worded_operations"]
 
 F64 = NDArray[np.float64]
 I64 = NDArray[np.int64]
 
 OPERATIONS_SHOWN: Final = 10
 GROUPS_SHOWN: Final = 8
-
-
-@dataclass(frozen=True, kw_only=True)
-class OperationFacts:
-    """What a row says whatever the GPU."""
-
-    name: str
-    phase: str
-    launches: float
-    share: float
-    here_ms: float | None = None
-    source: str = ""
-    module: str = ""
-    note: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -78,14 +65,14 @@ def shown_groups(groups: OperationGroups) -> list[list[int]]:
     return [*alone, rest] if rest else alone
 
 
-def worded_operations(facts: Sequence[OperationFacts], times: OperationTimes) -> list[OperationRow]:
+def worded_operations(facts: Sequence[StoredOperation], times: OperationTimes) -> list[OperationRow]:
     """The rows from their facts and their times on every GPU."""
     total = times.on_ms.sum(axis=1)
     share = times.on_ms / np.where(total > 0, total, 1.0)[:, None]
     return [_worded(one, times, share[:, place], place) for place, one in enumerate(facts)]
 
 
-def _worded(facts: OperationFacts, times: OperationTimes, share: F64, place: int) -> OperationRow:
+def _worded(facts: StoredOperation, times: OperationTimes, share: F64, place: int) -> OperationRow:
     on_ms, low_ms, high_ms = (table[:, place] for table in (times.on_ms, times.low_ms, times.high_ms))
     unit = time_unit((on_ms * NS_PER_MS).tolist())
     on = [
@@ -125,7 +112,7 @@ def _of_heaviest(
     return np.array(columns, dtype=np.int64).T
 
 
-def _facts(groups: OperationGroups, members: Sequence[int], lead_gpu: int, name: str) -> OperationFacts:
+def _facts(groups: OperationGroups, members: Sequence[int], lead_gpu: int, name: str) -> StoredOperation:
     only = members[0] if len(members) == 1 else None
     here_ns = float(groups.origin_ns[members].sum())
     lead = groups.origin_ns if np.isfinite(here_ns) else groups.duration_ns[lead_gpu]
@@ -134,7 +121,7 @@ def _facts(groups: OperationGroups, members: Sequence[int], lead_gpu: int, name:
     if only is not None and groups.source[only]:
         more = groups.source_count[only] - 1
         source = name_text(groups.source[only] or "") + (f" (+{more} more)" if more > 0 else "")
-    return OperationFacts(
+    return StoredOperation(
         name=name_text(name),
         phase=PHASE_WORDS[groups.phase[only]] if only is not None else "",
         launches=rounded(float(groups.launches_per_step[members].sum())),

@@ -24,7 +24,7 @@ from surfer_lab.view.model import (
     Verdict,
     ViewModel,
 )
-from surfer_lab.view.operation_rows import OperationFacts, OperationTimes, worded_operations
+from surfer_lab.view.operation_rows import OperationTimes, worded_operations
 from surfer_lab.view.packed import pack_floats, pack_logs, pack_whole, three_digits, unpack
 from surfer_lab.view.stored_model import (
     STORED_SCHEMA_VERSION,
@@ -339,23 +339,10 @@ def _operations_again(kept: StoredView, gpus: int) -> list[OperationRow]:
         three_digits(np.nan_to_num(unpack(packed).reshape(shape)))
         for packed in (kept.operation_ms, kept.operation_low_ms, kept.operation_high_ms)
     )
-    facts = [
-        OperationFacts(
-            name=one.name,
-            phase=one.phase,
-            launches=one.launches,
-            share=one.share,
-            here_ms=one.here_ms,
-            source=one.source,
-            module=one.module,
-            note=one.note,
-        )
-        for one in kept.operations
-    ]
     times = OperationTimes(
         on_ms=on_ms, low_ms=low_ms, high_ms=high_ms, limit=kinds % _METHOD_STEP, method=kinds // _METHOD_STEP
     )
-    return worded_operations(facts, times)
+    return worded_operations(kept.operations, times)
 
 
 def _alternative(row: AlternativeRow) -> StoredAlternative:
