@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
 from surfer_lab.report.document import html_document
 from surfer_lab.view.model import ViewModel
@@ -138,8 +138,7 @@ def test_as_predicted_brings_everything_back(page, shown):
 
 
 def test_figures_are_drawn_by_bokeh_and_follow_the_choice(page, shown):
-    figures = page.locator("[data-figure]:visible")
-    assert figures.count() == 3
+    expect(page.locator("[data-figure]:visible")).to_have_count(3)
     assert page.locator(".s-static:visible").count() == 0
     steps = "Bokeh.documents.map(one => one.get_model_by_name('bars')).find(Boolean).data.value"
     before = page.evaluate(steps)
@@ -154,7 +153,7 @@ def test_another_colour_scheme_draws_the_figures_anew(page):
     light = page.evaluate(ink)
     page.emulate_media(color_scheme="dark")
     page.wait_for_function(f"before => {ink} !== before", arg=light)
-    assert page.locator("[data-figure]:visible").count() == 3
+    expect(page.locator("[data-figure]:visible")).to_have_count(3)  # they are drawn one after another
 
 
 def test_only_the_short_list_is_there_until_all_are_asked_for(page, shown):

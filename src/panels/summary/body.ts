@@ -87,31 +87,39 @@ export class SummaryBody implements ISectionBody {
     const { memory } = stored;
     if (memory) {
       details.append(
-        table(
-          trans.__('Memory on %1', memory.gpu),
-          [
-            { label: trans.__('Part'), cell: row => ({ text: row.label }) },
-            {
-              label: trans.__('Likely'),
-              isNumber: true,
-              cell: row => ({ text: row.amount.text, detail: row.amount.range_text ?? '' })
-            },
-            { label: trans.__('From'), cell: row => ({ text: row.source }) }
-          ],
-          memory.parts
+        element(
+          'div',
+          'Scroll',
+          table(
+            trans.__('Memory on %1', memory.gpu),
+            [
+              { label: trans.__('Part'), cell: row => ({ text: row.label }) },
+              {
+                label: trans.__('Likely'),
+                isNumber: true,
+                cell: row => ({ text: row.amount.text, detail: row.amount.range_text ?? '' })
+              },
+              { label: trans.__('From'), cell: row => ({ text: row.source }) }
+            ],
+            memory.parts
+          )
         )
       );
     }
     const blocked = stored.blocked ?? [];
     if (blocked.length > 0) {
       details.append(
-        table(
-          trans.__('GPUs without an answer'),
-          [
-            { label: trans.__('GPU'), cell: row => ({ text: row.gpu }) },
-            { label: trans.__('Why not'), cell: row => ({ text: row.why }) }
-          ],
-          blocked
+        element(
+          'div',
+          'Scroll',
+          table(
+            trans.__('GPUs without an answer'),
+            [
+              { label: trans.__('GPU'), cell: row => ({ text: row.gpu }) },
+              { label: trans.__('Why not'), cell: row => ({ text: row.why }) }
+            ],
+            blocked
+          )
         )
       );
     }
