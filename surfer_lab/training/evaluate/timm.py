@@ -23,11 +23,11 @@ from surfer_lab.hardware.catalog import Catalog, load_catalog
 from surfer_lab.training.evaluate.cases import Case, Cell, ErrorStats, Evaluation, Table, stats_by, stats_of
 from surfer_lab.training.evaluate.held_out import FOLD_COUNT, fitted_without, folds_of
 from surfer_lab.training.evaluate.protocol import Protocol, protocol_named
-from surfer_lab.training.evaluate.timm_held_out import held_out_timm
+from surfer_lab.training.evaluate.timm_held_out import CARRIED, held_out_timm
 from surfer_lab.training.evaluate.timm_predictions import RowPrediction, predict_rows
 from surfer_lab.training.timm_table.fractions import fit_factors, steps_ms
 from surfer_lab.training.timm_table.make import make_captures
-from surfer_lab.training.timm_table.rows import keys_of, read_rows
+from surfer_lab.training.timm_table.rows import TABLE, compiled_beside_eager, keys_of, read_rows
 from surfer_lab.training.timm_table.store import CaptureStore, cache_folder
 
 __all__ = ["evaluate_timm"]
@@ -40,9 +40,6 @@ GAIN: Final = "compile gain: fusion rule"
 CONSTANT_GAIN: Final = "compile gain: one constant a table"
 GAIN_MEASURED: Final = "gain_measured"
 GAIN_PREDICTED: Final = "gain_predicted"
-_TABLE: Final = ("gpu", "mode", "layout", "torch", "compile")  # one file of measurements
-_SAME_NETWORK: Final = ("gpu", "mode", "precision", "layout", "torch", "model", "img_size")
-_CARRIED: Final = ("layout", "torch", "cuda", "arch", "img_size", "params_m", "gmacs", "macts")
 
 F64 = NDArray[np.float64]
 Progress = Callable[[str, int, int], None]  # what is done, how many, of how many
@@ -113,7 +110,7 @@ def _step_cases(rows: pd.DataFrame, predictions: Sequence[RowPrediction]) -> lis
         np.array([_number(getattr(one, name)) for one in predictions])
         for name in ("predicted_ms", "low_ms", "high_ms", "simple_ms")
     )
-    tables = rows.groupby(list(_TABLE), sort=False).ngroup().to_numpy()
+    tables = rows.groupby(list(TABLE), sort=False).ngroup().to_numpy()
     refitted = _refitted(predictions, measured)
     own, of_plain = (_constants(tables, families, measured / times) for times in (engine, plain))
     cases = []
@@ -153,7 +150,7 @@ def _constants(tables: NDArray[Any], families: Sequence[str], ratios: F64) -> F6
 
 
 def _case(row: Any, family: str, method: str) -> Case:
-    columns: dict[str, Cell] = {name: _cell(getattr(row, name)) for name in _CARRIED if hasattr(row, name)}
+    columns: dict[str, Cell] = {name: _cell(getattr(row, name)) for name in CARRIED if hasattr(row, name)}
     return Case(
         gpu=str(row.gpu), model=str(row.model), mode=str(row.mode), batch=int(row.batch), precision=str(row.precision),
         compile=str(row.compile), method=method, measured_ms=float(row.step_ms), columns={**columns, "family": family},
@@ -196,18 +193,14 @@ def _gain_cases(rows: pd.DataFrame, predictions: Sequence[RowPrediction]) -> lis
     table = rows.assign(
         predicted=[_number(one.predicted_ms) for one in predictions], family=[one.family for one in predictions]
     )
-    keys = list(_SAME_NETWORK)
-    eager = table[table["compile"] == "none"].drop_duplicates(keys)
-    compiled = table[table["compile"] != "none"]
-    pairs = compiled.merge(eager[[*keys, "batch", "step_ms", "predicted"]], on=keys, suffixes=("", "_eager"))
-    pairs = pairs[pairs["predicted"].notna() & pairs["predicted_eager"].notna()]
+    pairs = compiled_beside_eager(table)
     if pairs.empty:
         return []
     images = (pairs["batch"] / pairs["batch_eager"]).to_numpy(dtype=np.float64)
     eager_ms = pairs["step_ms_eager"].to_numpy(dtype=np.float64) * images  # as if eager ran the compiled row's batch
     measured = eager_ms / pairs["step_ms"].to_numpy(dtype=np.float64)
     predicted = (pairs["predicted_eager"] / pairs["predicted"]).to_numpy(dtype=np.float64) * images
-    tables = pairs.groupby(list(_TABLE), sort=False).ngroup().to_numpy()
+    tables = pairs.groupby(list(TABLE), sort=False).ngroup().to_numpy()
     constant = _constants(tables, list(pairs["family"]), measured)
     cases = []
     for at, row in enumerate(pairs.itertuples()):
@@ -227,7 +220,7 @@ def _tables(cases: Sequence[Case], gains: Sequence[Case]) -> tuple[Table, ...]:
         cases,
         title="timm: a step, |error| in percent",
         by=lambda case: (case.method, case.gpu, case.mode, _text(case, "layout"), _text(case, "torch"), case.compile),
-        names=("method", *_TABLE),
+        names=("method", *TABLE),
         notes=(f"constants and fractions fitted with whole families held out ({FOLD_COUNT} folds), the GPUs seen",),
     )
     if not gains:
@@ -249,7 +242,7 @@ def _gain_table(gains: Sequence[Case]) -> Table:
         rows.append((*(str(part) for part in key), *stats_of(predicted, measured).cells()[:5], correlation))
     return Table(
         title="timm: gain of torch.compile, |error| in percent",
-        columns=("method", *_TABLE[:-1], *ErrorStats.HEAD[:5], "rank correlation"),
+        columns=("method", *TABLE[:-1], *ErrorStats.HEAD[:5], "rank correlation"),
         rows=tuple(rows),
         notes=("the gain is the eager over the compiled step, per image",),
     )

@@ -25,6 +25,7 @@ from surfer_lab.errors import OptionError
 from surfer_lab.hardware.catalog import Catalog, load_catalog
 from surfer_lab.training.evaluate.cases import Case, Cell, Evaluation, Table, range_table, stats_by, stats_of
 from surfer_lab.training.evaluate.protocol import Protocol, protocol_named
+from surfer_lab.training.timm_table.rows import TABLE, compiled_beside_eager
 from surfer_lab.training.timm_table.store import cache_folder
 
 __all__ = ["evaluate_timm_steps", "held_out_timm"]
@@ -40,9 +41,7 @@ WAYS: Final = {
 ROOFLINE: Final = "roofline calibrated by family, summed"
 GAIN: Final = "compile gain: learned, families held out"
 CONSTANT: Final = "compile gain: a constant"
-_TABLE: Final = ("gpu", "mode", "layout", "torch", "compile")
-_SAME: Final = ("gpu", "mode", "precision", "layout", "torch", "model", "img_size")
-_CARRIED: Final = ("layout", "torch", "cuda", "arch", "img_size", "params_m", "gmacs", "macts")
+CARRIED: Final = ("layout", "torch", "cuda", "arch", "img_size", "params_m", "gmacs", "macts")
 
 
 def evaluate_timm_steps(
@@ -117,7 +116,7 @@ def held_out_timm(
             by=lambda case: (
                 case.method, case.gpu, case.mode, case.columns["layout"], case.columns["torch"], case.compile
             ),
-            names=("method", *_TABLE),
+            names=("method", *TABLE),
         ),
         _needed_table([case for case in cases if case.method in WAYS.values()]),
         range_table("timm: ranges of a step", [case for case in cases if case.method in WAYS.values()]),
@@ -180,7 +179,7 @@ def _cases(rows: pd.DataFrame, method: str, times_ms: F64, dies: list[str], chos
         of_steps = (sets.get(dies[at], sets[ALL_DIES]) if unseen else sets[ALL_DIES])["steps"]
         narrow, wide = of_steps["matrix" if unseen else "matrix seen"]
         known = math.isfinite(time) and method != ROOFLINE
-        columns: dict[str, Cell] = {name: _cell(row[name]) for name in _CARRIED if name in row}
+        columns: dict[str, Cell] = {name: _cell(row[name]) for name in CARRIED if name in row}
         if known:
             columns |= {"low90_ms": time / wide, "high90_ms": time * wide}
         found.append(
@@ -204,13 +203,7 @@ def _cell(value: Any) -> Cell:
 
 def _gain_rows(rows: pd.DataFrame, predicted_ms: F64) -> list[tuple[Cell, ...]]:
     """Of compiled rows with an eager one: errors of the gain per image, a constant's, and the rank correlation."""
-    table = rows.assign(predicted=predicted_ms)
-    keys = list(_SAME)
-    eager = table[table["compile"] == "none"].drop_duplicates(keys)
-    pairs = table[table["compile"] != "none"].merge(
-        eager[[*keys, "batch", "step_ms", "predicted"]], on=keys, suffixes=("", "_eager")
-    )
-    pairs = pairs[pairs["predicted"].notna() & pairs["predicted_eager"].notna()]
+    pairs = compiled_beside_eager(rows.assign(predicted=predicted_ms))
     found: list[tuple[Cell, ...]] = []
     for (gpu, torch_version), own in pairs.groupby(["gpu", "torch"], sort=True):
         images = (own["batch"] / own["batch_eager"]).to_numpy(dtype=np.float64)

@@ -25,6 +25,7 @@ from surfer_lab.engine.learned.efficiency import Efficiency
 from surfer_lab.hardware.catalog import Catalog
 from surfer_lab.training.fit.efficiency_fit import Evidence, StepFitSettings, evidence_of, fit_efficiency, steps_ms
 from surfer_lab.training.fit.step_table import StepTable
+from surfer_lab.training.timm_table.rows import TABLE, compiled_beside_eager
 
 __all__ = ["HeldOut", "StepRows", "balanced", "gain_figures", "held_out_steps", "parts_of", "step_figures", "step_rows"]
 
@@ -33,8 +34,6 @@ I64 = NDArray[np.int64]
 Progress = Callable[[str], None]
 
 FOLDS: Final = 5
-TABLE: Final = ("gpu", "mode", "layout", "torch", "compile")  # one file of measurements
-_SAME_NETWORK: Final = ("gpu", "mode", "precision", "layout", "torch", "model", "img_size")
 # training rows are the only evidence of backward passes, and a tenth of all: they count as four tenths
 _SHARE_OF_MODE: Final = {"train": 0.4, "infer": 0.6}
 _DECIMALS: Final = 2
@@ -153,13 +152,7 @@ def step_figures(rows: pd.DataFrame, predicted_ms: F64) -> list[dict[str, Any]]:
 
 def gain_figures(rows: pd.DataFrame, predicted_ms: F64) -> list[dict[str, Any]]:
     """Of the compile gain: |error| in percent, the rank correlation, and the compiled step itself."""
-    keys = list(_SAME_NETWORK)
-    table = rows.assign(predicted=predicted_ms)
-    eager = table[table["compile"] == "none"].drop_duplicates(keys)
-    pairs = table[table["compile"] != "none"].merge(
-        eager[[*keys, "batch", "step_ms", "predicted"]], on=keys, suffixes=("", "_eager")
-    )
-    pairs = pairs[pairs["predicted"].notna() & pairs["predicted_eager"].notna()]
+    pairs = compiled_beside_eager(rows.assign(predicted=predicted_ms))
     images = (pairs["batch"] / pairs["batch_eager"]).to_numpy(dtype=np.float64)
     measured = (pairs["step_ms_eager"] / pairs["step_ms"]).to_numpy(dtype=np.float64) * images
     said = (pairs["predicted_eager"] / pairs["predicted"]).to_numpy(dtype=np.float64) * images

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["text_of"]
+from surfer_lab.training.timm_table.rows import TABLE
 
-_TABLE = ("gpu", "mode", "layout", "torch", "compile")
+__all__ = ["text_of"]
 
 
 def text_of(manifest: dict[str, Any]) -> str:
@@ -41,5 +41,5 @@ def text_of(manifest: dict[str, Any]) -> str:
 
 
 def _row(one: dict[str, Any]) -> str:
-    name = " ".join(str(one[column]) for column in _TABLE)
+    name = " ".join(str(one[column]) for column in TABLE)
     return f"  {name:44} {one['mean_percent']:6.1f} {one['median_percent']:6.1f}"

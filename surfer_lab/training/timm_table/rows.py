@@ -1,4 +1,4 @@
-"""Which capture does a row of timm's benchmark tables need, and with which switches was the row measured?
+"""Which capture does a row of timm's tables need, how was it measured, and which eager row belongs to a compiled one?
 
 Data, learned from the tables' own versions of timm and torch: fused attention exists from torch 2.0 on; the rows of
 torch 2.9.1 were taken with re-parameterised models (`--reparam`); inference rows behave as with half precision layer
@@ -17,12 +17,14 @@ import pandas as pd
 
 from surfer_lab.errors import OptionError
 
-__all__ = ["RENAMED", "CaptureKey", "key_of", "keys_of", "read_rows"]
+__all__ = ["RENAMED", "TABLE", "CaptureKey", "compiled_beside_eager", "key_of", "keys_of", "read_rows"]
 
 # timm's name for another network than it was when the rows were measured, and why it is known
 RENAMED: Final[dict[str, str]] = {
     "ecaresnext50t_32x4d": "the name stands for another network since the rows were measured",
 }
+TABLE: Final = ("gpu", "mode", "layout", "torch", "compile")  # one file of measurements
+_SAME_NETWORK: Final = ("gpu", "mode", "precision", "layout", "torch", "model", "img_size")
 _UNFUSED_TORCH: Final = ("1.12", "1.13")
 _REPARAMETERISED_TORCH: Final = ("2.9.1",)
 _COLUMNS: Final = ("gpu", "mode", "precision", "layout", "torch", "compile", "arch", "img_size", "batch", "step_ms")
@@ -80,3 +82,16 @@ def keys_of(rows: pd.DataFrame, archs: Iterable[str] | None = None) -> list[Capt
     wanted = None if archs is None else set(archs)
     found = {key_of(row) for row in rows.itertuples()}
     return sorted(key for key in found if key.arch not in RENAMED and (wanted is None or key.arch in wanted))
+
+
+def compiled_beside_eager(rows: pd.DataFrame) -> pd.DataFrame:
+    """The compiled rows whose network also ran eager; "batch_eager", "step_ms_eager" and "predicted_eager" are that's.
+
+    `rows` has a column "predicted"; pairs of which one is not predicted are left out.
+    """
+    keys = list(_SAME_NETWORK)
+    eager = rows[rows["compile"] == "none"].drop_duplicates(keys)
+    pairs = rows[rows["compile"] != "none"].merge(
+        eager[[*keys, "batch", "step_ms", "predicted"]], on=keys, suffixes=("", "_eager")
+    )
+    return pairs[pairs["predicted"].notna() & pairs["predicted_eager"].notna()]
