@@ -2,36 +2,15 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import nbformat
 import pytest
-from nbclient import NotebookClient
 
 from surfer_lab.report.bundle import MIME_TYPE
 
-ROOT = Path(__file__).resolve().parents[2]
-NOTEBOOK = ROOT / "examples" / "quickstart.ipynb"
-
-
-def test_it_is_kept_without_outputs():
-    notebook = nbformat.read(NOTEBOOK, as_version=4)
-    nbformat.validate(notebook)
-    for cell in notebook.cells:
-        if cell.cell_type == "code":
-            assert cell.outputs == []
-            assert cell.execution_count is None
-
 
 @pytest.mark.slow
-def test_it_runs_and_both_loops_are_answered(tmp_path, monkeypatch):
-    pytest.importorskip("torch")
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH", "")))))
-    notebook = nbformat.read(NOTEBOOK, as_version=4)
-    NotebookClient(
-        notebook, kernel_name="python3", timeout=600, resources={"metadata": {"path": str(tmp_path)}}
-    ).execute()
+def test_it_runs_and_both_loops_are_answered(run_example, tmp_path):
+    notebook = run_example("quickstart")
     answers = [
         output.data[MIME_TYPE]
         for cell in notebook.cells
