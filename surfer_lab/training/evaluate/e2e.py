@@ -11,6 +11,7 @@ over all dies.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -30,6 +31,7 @@ from surfer_lab.training.evaluate.cases import Case, Cell, Evaluation, Table, ra
 from surfer_lab.training.evaluate.hybrid_baseline import HybridStep
 from surfer_lab.training.evaluate.listed_ops import captured, recorded
 from surfer_lab.training.evaluate.model_ops import ModelCase, read_cases
+from surfer_lab.training.evaluate.plain_roofline import constants_of_others, plain_roofline_ns
 from surfer_lab.training.evaluate.protocol import Protocol, die_left_out, protocol_named, weights_for
 from surfer_lab.training.gpu_names import gpu_spelled
 from surfer_lab.training.step_constants import captured_step, fit_step_constants, with_constants
@@ -39,14 +41,18 @@ __all__ = ["evaluate_e2e", "no_origin_cases", "pair_cases"]
 
 LEARNED: Final = "as shipped, no origin"
 ROOFLINE: Final = "roofline calibrated by family, no origin"
+ONE_CONSTANT: Final = "plain roofline, one constant of the other dies"
 BLENDED: Final = "as shipped, from an origin"
 CALIBRATED: Final = "as shipped, no origin, after three steps of other models"
 UNMEASURED: Final = "no origin, the GPU's rates not measured"
 UNMEASURED_CALIBRATED: Final = "no origin, rates not measured, after three steps of other models"
 STEPS: Final = 3
+_PLAIN_MS: Final = "plain_roofline_ms"
 SUMMED: Final = "as shipped, from an origin's summed operations"
 SUSTAINED_WAVES: Final = "wave scaling with sustained rates"
 LITERAL_WAVES: Final = "wave scaling, literal, many waves"
+ROOFLINE_RATIO: Final = "the origin's step by the ratio of calibrated rooflines"
+PLAIN_RATIO: Final = "the origin's step by the ratio of plain rooflines"
 HYBRID: Final = "hybrid of literal waves and plain networks, refitted"
 _RANGED: Final = (LEARNED, BLENDED)  # ranges belong to what is shown, not to baselines
 _TF32_OFF: Final = EngineOptions(convolution_tf32=False, matmul_tf32=False)  # as it was measured
@@ -73,7 +79,7 @@ def evaluate_e2e(
     with weights_for(data, split, cards, progress):
         alone = list(no_origin_cases(cases, found, split, progress))
         alone += calibrated_cases(cases, found, split, progress)
-        pairs = list(pair_cases(cases, found, split, progress))
+        pairs = [*pair_cases(cases, found, split, progress), *_ratio_cases(cases, found, alone)]
     if split is Protocol.LOGO:
         pairs += _hybrid_cases(data, cases, found, cards, progress)
     published = list(_published(data, cases))
@@ -105,15 +111,25 @@ def _evenly(count: int, wanted: int) -> list[int]:
 def no_origin_cases(
     cases: Sequence[ModelCase], gpu_of: dict[str, Gpu], protocol: Protocol, progress: Progress | None = None
 ) -> Iterator[Case]:
-    """Each case from its shapes alone, by the product and by the roofline."""
+    """Each case from its shapes alone: by the product, by the calibrated roofline, and by a plain one."""
+    plain_ms = np.empty(len(cases))
     for number, case in enumerate(cases):
         gpu = gpu_of[case.gpu]
         held_out = replace(_TF32_OFF, without_die=die_left_out(gpu, protocol))
         trace = _capture(case)
         for method, options in ((LEARNED, held_out), (ROOFLINE, replace(held_out, learned=False))):
             yield _with_ranges(_case(case, method), trace, gpu, None, options)
+        plain_ms[number] = float(plain_roofline_ns(predict(trace, [gpu], options=held_out))[0]) / NS_PER_MS
         if progress is not None:
             progress(f"{case.model} on {case.gpu}", number + 1, len(cases))
+    measured = np.array([case.step_ms for case in cases])
+    constants = constants_of_others(measured / plain_ms, [gpu_of[case.gpu].die for case in cases])
+    for case, time_ms, constant in zip(cases, plain_ms.tolist(), constants.tolist(), strict=True):
+        said = replace(_case(case, ONE_CONSTANT), columns={**_own_columns(case.columns), _PLAIN_MS: time_ms})
+        if math.isfinite(constant):
+            yield replace(said, predicted_ms=time_ms * constant)
+        else:
+            yield replace(said, reason="no other die to take the constant from")
 
 
 def calibrated_cases(
@@ -191,6 +207,18 @@ def pair_cases(
                 yield _with_ranges(_case(case, method, origin=origin.gpu), trace, there, here, options)
         if progress is not None:
             progress(f"from {origin.gpu}: {origin.model}", number + 1, len(cases))
+
+
+def _ratio_cases(cases: Sequence[ModelCase], gpu_of: dict[str, Gpu], alone: Sequence[Case]) -> Iterator[Case]:
+    """Baselines of pairs: the origin's measured step by the ratio of what two rooflines say of both GPUs."""
+    calibrated = [case.predicted_ms for case in alone if case.method == ROOFLINE]
+    plain = [case.columns[_PLAIN_MS] for case in alone if case.method == ONE_CONSTANT]
+    for method, times in ((ROOFLINE_RATIO, calibrated), (PLAIN_RATIO, plain)):
+        for origin, here in zip(cases, times, strict=True):
+            for case, there in zip(cases, times, strict=True):
+                if case.key == origin.key and gpu_of[case.gpu].die != gpu_of[origin.gpu].die:
+                    time_ms = origin.step_ms * float(there or math.nan) / float(here or math.nan)
+                    yield replace(_case(case, method, origin=origin.gpu), predicted_ms=time_ms)
 
 
 def _recording(origin: ModelCase, step_ms: float | None) -> Trace:

@@ -40,6 +40,7 @@ I64 = NDArray[np.int64]
 
 LEARNED: Final = "learned, its die held out"
 ROOFLINE: Final = "roofline calibrated by family"
+ONE_CONSTANT: Final = "plain roofline, one constant of the other dies"
 SUSTAINED_WAVES: Final = "wave scaling with sustained rates, other dies' mean"
 LITERAL_WAVES: Final = "wave scaling, literal, other dies' mean"
 HYBRID: Final = "plain network on sizes and specs, refitted"
@@ -48,6 +49,7 @@ SAMPLE: Final = 2_000  # rows of a family on a GPU, evenly over its table
 _PROBES: Final = 12
 _TAPS: Final = 9.0
 _FP32_BYTES: Final = 4.0
+_MS_A_SECOND: Final = 1e3
 _PROBE_MS: Final = (2.0, 60.0)
 
 
@@ -86,11 +88,12 @@ def _family_cases(
     data: Path, family: LearnedFamily, catalog: Catalog, sample: int | None, protocol: Protocol
 ) -> Iterator[Case]:
     timings = read_timings(data, family, catalog)
+    plain_ms = _plain_roofline_ms(timings)
     for index, gpu in enumerate(timings.gpus):
         rows = np.flatnonzero(timings.gpu == index)
         if not len(rows):
             continue
-        judged = yield from _gpu_cases(timings, index, rows, sample, protocol)
+        judged = yield from _gpu_cases(timings, index, rows, sample, protocol, plain_ms)
         yield from _from_other_dies(timings, index, judged)
         others = ~timings.on_die(gpu.die)
         if protocol is Protocol.LOGO and others.any():
@@ -100,7 +103,7 @@ def _family_cases(
 
 
 def _gpu_cases(
-    timings: Timings, index: int, rows: I64, sample: int | None, protocol: Protocol
+    timings: Timings, index: int, rows: I64, sample: int | None, protocol: Protocol, plain_ms: F64
 ) -> Generator[Case, None, I64]:
     """Cases without an origin; the rows judged come back."""
     gpu, measured, floor = timings.gpus[index], timings.measured_ms, timings.floor_ms
@@ -114,7 +117,11 @@ def _gpu_cases(
     learned = _learned_ms(timings, index, judged, without)
     machines = machines_of([gpu], long_run=False).take(np.zeros(len(judged), dtype=np.int64))
     roofline = parametric_ms(timings.family, timings.shapes[judged], machines)
-    for method, predicted in ((LEARNED, learned), (ROOFLINE, roofline), (OWN_RATE, learned * scale)):
+    constant = float(np.median(((measured - floor) / plain_ms)[~timings.on_die(gpu.die)]))
+    for method, predicted in (
+        (LEARNED, learned), (ROOFLINE, roofline), (OWN_RATE, learned * scale),
+        (ONE_CONSTANT, plain_ms[judged] * constant),
+    ):  # fmt: skip
         yield from _cases(timings, index, judged, method, predicted + floor[judged])
     return judged
 
@@ -139,6 +146,16 @@ def _from_other_dies(timings: Timings, index: int, judged: I64) -> Iterator[Case
         rows, which = np.unique(row_of, return_inverse=True)
         mean = np.bincount(which, weights=logs) / np.bincount(which)
         yield from _cases(timings, index, rows, method, np.exp(mean) + timings.floor_ms[rows])
+
+
+def _plain_roofline_ms(timings: Timings) -> F64:
+    """The larger of arithmetic and memory time at the sustained rates, of each row on its own GPU."""
+    flop, moved = work_of_shapes(timings.family, timings.shapes)
+    rate, bandwidth = (
+        np.array([get(one) for one in timings.gpus])[timings.gpu] for get in (_fp32_rate, _sustained_bandwidth)
+    )
+    found: F64 = np.maximum(flop / rate, moved / bandwidth) * _MS_A_SECOND
+    return found
 
 
 def _sustained_ratio(timings: Timings, other: I64, gpu: Gpu, flop: F64, moved: F64) -> F64:

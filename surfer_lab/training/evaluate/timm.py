@@ -23,7 +23,7 @@ from surfer_lab.hardware.catalog import Catalog, load_catalog
 from surfer_lab.training.evaluate.cases import Case, Cell, ErrorStats, Evaluation, Table, stats_by, stats_of
 from surfer_lab.training.evaluate.held_out import FOLD_COUNT, fitted_without, folds_of
 from surfer_lab.training.evaluate.protocol import Protocol, protocol_named
-from surfer_lab.training.evaluate.timm_held_out import CARRIED, held_out_timm
+from surfer_lab.training.evaluate.timm_held_out import CARRIED, GAIN_MEASURED, GAIN_PREDICTED, held_out_timm
 from surfer_lab.training.evaluate.timm_predictions import RowPrediction, predict_rows
 from surfer_lab.training.timm_table.fractions import fit_factors, steps_ms
 from surfer_lab.training.timm_table.make import make_captures
@@ -38,8 +38,6 @@ CALIBRATED_CONSTANT: Final = "roofline calibrated by family, one constant a tabl
 PLAIN_CONSTANT: Final = "plain roofline, one constant a table"
 GAIN: Final = "compile gain: fusion rule"
 CONSTANT_GAIN: Final = "compile gain: one constant a table"
-GAIN_MEASURED: Final = "gain_measured"
-GAIN_PREDICTED: Final = "gain_predicted"
 
 F64 = NDArray[np.float64]
 Progress = Callable[[str, int, int], None]  # what is done, how many, of how many

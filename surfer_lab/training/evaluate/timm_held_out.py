@@ -13,20 +13,25 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from surfer_lab.engine.learned.efficiency import has_efficiency_without, read_efficiency
+from surfer_lab.engine.learned.facts import Fact
 from surfer_lab.engine.ranges import ALL_DIES, LEVELS, range_sets
 from surfer_lab.errors import OptionError
 from surfer_lab.hardware.catalog import Catalog, load_catalog
 from surfer_lab.training.evaluate.cases import Case, Cell, Evaluation, Table, range_table, stats_by, stats_of
+from surfer_lab.training.evaluate.plain_roofline import constants_of_others
 from surfer_lab.training.evaluate.protocol import Protocol, protocol_named
 from surfer_lab.training.timm_table.rows import TABLE, compiled_beside_eager
 from surfer_lab.training.timm_table.store import cache_folder
+
+if TYPE_CHECKING:
+    from surfer_lab.training.fit.step_protocols import StepRows  # torch is loaded only where steps are judged
 
 __all__ = ["evaluate_timm_steps", "held_out_timm"]
 
@@ -39,8 +44,17 @@ WAYS: Final = {
     "GPU": "learned, the GPU held out",
 }
 ROOFLINE: Final = "roofline calibrated by family, summed"
+# a constant is a table's where the GPU was seen, else one of the other GPU's rows of the same mode and compiler
+CONSTANTS: Final = {
+    "families": "plain roofline, one constant a table, families held out",
+    "architectures": "plain roofline, one constant a table, half of the architectures held out",
+    "GPU": "plain roofline, one constant, the GPU held out",
+}
 GAIN: Final = "compile gain: learned, families held out"
-CONSTANT: Final = "compile gain: a constant"
+CONSTANT: Final = "compile gain: a constant of the other families"
+GAIN_MEASURED: Final = "gain_measured"
+GAIN_PREDICTED: Final = "gain_predicted"
+_MS_A_SECOND: Final = 1e3
 CARRIED: Final = ("layout", "torch", "cuda", "arch", "img_size", "params_m", "gmacs", "macts")
 
 
@@ -102,6 +116,7 @@ def held_out_timm(
     plain = roofline_efficiency(first.of_item.shape[1], first.of_pair.shape[2])
     predicted_by_method = {WAYS[name]: times for name, times in predicted.items()}
     predicted_by_method[ROOFLINE] = steps_ms(plain, steps.evidence, np.arange(len(steps)))
+    predicted_by_method |= _with_constants(steps)
     chosen = _chosen(steps.rows, sample)
     dies = [steps.evidence.gpus[int(at)].die for at in steps.evidence.gpu]
     cases = [
@@ -109,8 +124,8 @@ def held_out_timm(
         for method, times in predicted_by_method.items()
         for case in _cases(steps.rows, method, times, dies, chosen)
     ]
-    gains = _gain_rows(steps.rows.iloc[chosen], predicted["families"][chosen])
-    return cases, (
+    gains = _gain_cases(steps, chosen, predicted["families"])
+    return [*cases, *gains], (
         stats_by(
             cases, title="timm: a step summed over its items, held out",
             by=lambda case: (
@@ -122,6 +137,37 @@ def held_out_timm(
         range_table("timm: ranges of a step", [case for case in cases if case.method in WAYS.values()]),
         *([_gain_table(gains)] if gains else []),
     )  # fmt: skip
+
+
+def _with_constants(steps: StepRows) -> dict[str, F64]:
+    """A plain roofline's steps, (rows,), times the constant that rows apart have; by the names of `CONSTANTS`."""
+    from surfer_lab.training.fit.step_protocols import parts_of
+
+    plain = _plain_roofline_ms(steps)
+    ratios = steps.rows["step_ms"].to_numpy(dtype=np.float64) / plain
+    found = {}
+    for way, parts in parts_of(steps):
+        columns = ["mode", "compile"] if way == "GPU" else list(TABLE)
+        constants = np.full(len(steps), np.nan)
+        for rows in steps.rows.groupby(columns, sort=False).indices.values():
+            constants[rows] = constants_of_others(ratios[rows], parts[rows].tolist())
+        alone = np.isnan(constants)  # no other GPU ran this mode compiled: any row of its
+        constants[alone] = constants_of_others(ratios, parts.tolist())[alone]
+        found[CONSTANTS[way]] = plain * constants
+    return found
+
+
+def _plain_roofline_ms(steps: StepRows) -> F64:
+    """The larger of arithmetic and memory time of each item at the sustained rates, summed, (rows,)."""
+    evidence, found = steps.evidence, np.empty(len(steps))
+    table = evidence.table
+    for at, (gpu, terms) in enumerate(zip(evidence.gpus, evidence.terms, strict=True)):
+        own = np.flatnonzero(evidence.gpu == at)
+        items, place = table.items_of(evidence.step[own])
+        moved_ms = table.facts[items, Fact.MOVED_BYTES] / gpu.sustained_bandwidth.per_s * _MS_A_SECOND
+        times = np.maximum(terms.compute_ms[0, items], moved_ms) * table.count[items]
+        found[own] = np.bincount(place, weights=times, minlength=len(own))
+    return found
 
 
 def _needed_table(cases: list[Case]) -> Table:
@@ -178,7 +224,7 @@ def _cases(rows: pd.DataFrame, method: str, times_ms: F64, dies: list[str], chos
         unseen = method == WAYS["GPU"]
         of_steps = (sets.get(dies[at], sets[ALL_DIES]) if unseen else sets[ALL_DIES])["steps"]
         narrow, wide = of_steps["matrix" if unseen else "matrix seen"]
-        known = math.isfinite(time) and method != ROOFLINE
+        known = math.isfinite(time) and method in WAYS.values()
         columns: dict[str, Cell] = {name: _cell(row[name]) for name in CARRIED if name in row}
         if known:
             columns |= {"low90_ms": time / wide, "high90_ms": time * wide}
@@ -201,26 +247,58 @@ def _cell(value: Any) -> Cell:
     return number if math.isfinite(number) else None
 
 
-def _gain_rows(rows: pd.DataFrame, predicted_ms: F64) -> list[tuple[Cell, ...]]:
-    """Of compiled rows with an eager one: errors of the gain per image, a constant's, and the rank correlation."""
-    pairs = compiled_beside_eager(rows.assign(predicted=predicted_ms))
-    found: list[tuple[Cell, ...]] = []
-    for (gpu, torch_version), own in pairs.groupby(["gpu", "torch"], sort=True):
-        images = (own["batch"] / own["batch_eager"]).to_numpy(dtype=np.float64)
-        measured = (own["step_ms_eager"] / own["step_ms"]).to_numpy(dtype=np.float64) * images
-        said = (own["predicted_eager"] / own["predicted"]).to_numpy(dtype=np.float64) * images
-        constant = np.full(len(measured), float(np.median(measured)))
-        ranks = pd.DataFrame({"said": said, "measured": measured}).rank().to_numpy().T
-        correlation = round(float(np.corrcoef(ranks)[0, 1]), 2) if len(said) > 2 else None
-        for method, gain, rank in ((GAIN, said, correlation), (CONSTANT, constant, None)):
-            found.append((method, str(gpu), str(torch_version), *stats_of(gain, measured).cells()[:4], rank))
+def _gain_cases(steps: StepRows, chosen: NDArray[np.int64], predicted_ms: F64) -> list[Case]:
+    """Of compiled rows with an eager one: the compiled step by the predicted gain from the measured eager one.
+
+    Both gains, per image, stand in the columns. The constant is the median of the other families' gains of the table.
+    """
+    pairs = compiled_beside_eager(steps.rows.assign(predicted=predicted_ms, family=steps.family).iloc[chosen])
+    if pairs.empty:
+        return []
+    images = (pairs["batch"] / pairs["batch_eager"]).to_numpy(dtype=np.float64)
+    eager_ms = pairs["step_ms_eager"].to_numpy(dtype=np.float64) * images  # as if eager ran the compiled row's batch
+    measured = eager_ms / pairs["step_ms"].to_numpy(dtype=np.float64)
+    said = (pairs["predicted_eager"] / pairs["predicted"]).to_numpy(dtype=np.float64) * images
+    constant = np.full(len(pairs), np.nan)
+    for rows in pairs.groupby(["gpu", "torch"], sort=False).indices.values():
+        families = pairs["family"].to_numpy()[rows].tolist()
+        constant[rows] = constants_of_others(measured[rows], families)
+    records: list[dict[str, Any]] = pairs.to_dict("records")  # type: ignore[assignment]  # keys are names
+    found = []
+    for at, row in enumerate(records):
+        for method, gain in ((GAIN, said[at]), (CONSTANT, constant[at])):
+            known = math.isfinite(gain)
+            columns: dict[str, Cell] = {name: _cell(row[name]) for name in CARRIED if name in row}
+            columns |= {GAIN_MEASURED: float(measured[at]), GAIN_PREDICTED: float(gain) if known else None}
+            found.append(
+                Case(
+                    gpu=str(row["gpu"]), origin_gpu=str(row["gpu"]), model=str(row["model"]), mode=str(row["mode"]),
+                    batch=int(row["batch"]), precision=str(row["precision"]), compile=str(row["compile"]),
+                    method=method, predicted_ms=float(eager_ms[at] / gain) if known else None,
+                    measured_ms=float(row["step_ms"]), reason="" if known else "no other family", columns=columns,
+                )
+            )  # fmt: skip
     return found
 
 
-def _gain_table(rows: list[tuple[Cell, ...]]) -> Table:
+def _gain_table(cases: list[Case]) -> Table:
+    """Errors of the gain itself, and whether a larger predicted one is a larger one."""
+    groups: dict[tuple[str, str, str], list[Case]] = {}
+    for case in cases:
+        if not case.reason:
+            groups.setdefault((str(case.gpu), str(case.columns["torch"]), case.method), []).append(case)
+    rows: list[tuple[Cell, ...]] = []
+    for (gpu, torch_version, method), own in sorted(groups.items(), key=lambda one: one[0][:2]):
+        gains = pd.DataFrame(
+            {name: [float(case.columns[name] or math.nan) for case in own] for name in (GAIN_PREDICTED, GAIN_MEASURED)}
+        )
+        said, measured = (gains[name].to_numpy(dtype=np.float64) for name in gains)
+        ranked = method == GAIN and len(own) > 2
+        rank = round(float(np.corrcoef(gains.rank().to_numpy().T)[0, 1]), 2) if ranked else None
+        rows.append((method, gpu, torch_version, *stats_of(said, measured).cells()[:4], rank))
     return Table(
         title="timm: gain of torch.compile, learned, families held out",
         columns=("method", "gpu", "torch", "cases", "mean %", "median %", "worst %", "rank correlation"),
         rows=tuple(rows),
-        notes=("the gain is the eager over the compiled step, per image; the constant is the median of the same rows",),
+        notes=("the gain is the eager over the compiled step, per image; a constant is the other families' median",),
     )

@@ -11,31 +11,26 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Final
 
-import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from surfer_lab.engine import EngineOptions, predict
 from surfer_lab.engine.compilation import CompileMode
 from surfer_lab.engine.estimate import Method, PredictionSet
-from surfer_lab.engine.lowering import traits
-from surfer_lab.engine.rates import CLASS_INDEX, effective_rate, rates_of
 from surfer_lab.errors import OptionError, SurferError
 from surfer_lab.hardware.catalog import Catalog
-from surfer_lab.hardware.dtypes import RateClass
 from surfer_lab.hardware.gpu import Gpu
 from surfer_lab.planner.batch import BatchScaling
 from surfer_lab.trace.model import Trace
+from surfer_lab.training.evaluate.plain_roofline import plain_roofline_ns
 from surfer_lab.training.timm_table.fractions import StepTerms, terms_of
 from surfer_lab.training.timm_table.layout import in_layout
 from surfer_lab.training.timm_table.precision import in_precision
 from surfer_lab.training.timm_table.rows import RENAMED, CaptureKey, key_of
 from surfer_lab.training.timm_table.store import CaptureStore
-from surfer_lab.units import NS_PER_MS, NS_PER_S
+from surfer_lab.units import NS_PER_MS
 
-__all__ = ["RowPrediction", "predict_rows", "simple_roofline_ns"]
+__all__ = ["RowPrediction", "predict_rows"]
 
-F64 = NDArray[np.float64]
 Progress = Callable[[int, int], None]  # rows done, of how many
 # what the tables call it, and the what-if that it is: TorchInductor in its default mode
 _COMPILE_MODES: Final = {"none": CompileMode.OFF, "dynamo": CompileMode.DEFAULT}
@@ -119,7 +114,7 @@ def _at_batch(
         for row, _ in known:
             yield RowPrediction(row=int(row.Index), family=family, reason=str(error))
         return
-    simple = simple_roofline_ns(prediction)
+    simple = plain_roofline_ns(prediction)
     place = {gpu.name: at for at, gpu in enumerate(gpus)}
     for row, gpu in known:
         at = place[gpu.name]
@@ -141,21 +136,3 @@ def _predicted(trace: Trace, gpus: tuple[Gpu, ...], compile_mode: str) -> Predic
     if compile_mode not in _COMPILE_MODES:
         raise OptionError(f"the row was compiled by {compile_mode!r}", remedy=", ".join(_COMPILE_MODES))
     return predict(trace, gpus, options=EngineOptions(compile=_COMPILE_MODES[compile_mode], learned=False))
-
-
-def simple_roofline_ns(prediction: PredictionSet) -> F64:
-    """A roofline without any calibration by family, (gpus,): the larger of F / R and M / D of each item, summed.
-
-    R is the GPU's sustained rate for the item's arithmetic (pointwise work: the FP32 lanes), D its bandwidth.
-    """
-    items, rates = prediction.items, rates_of(prediction.gpus)
-    classes = items.rate_class.map(
-        lambda name: CLASS_INDEX[RateClass(name)], absent=CLASS_INDEX[RateClass.FP32], dtype=np.int8
-    )
-    arithmetic = items.family.map(lambda name: traits(name).arithmetic, absent=False, dtype=np.bool_)
-    shape = (len(prediction.gpus), len(items))
-    rate = effective_rate(rates, np.broadcast_to(classes, shape), arithmetic, np.ones(len(items)))
-    compute = np.nan_to_num(items.flop) / rate
-    memory = np.nan_to_num(items.bytes) / rates.bytes_per_s[:, None]
-    total: F64 = np.maximum(compute, memory).sum(axis=1) * NS_PER_S
-    return total

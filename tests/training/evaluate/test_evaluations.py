@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -14,7 +15,8 @@ if find_spec("timm") is None:  # importing it would need torchvision
 from surfer_lab.training.evaluate.coverage import evaluate_coverage
 from surfer_lab.training.evaluate.memory import evaluate_memory
 from surfer_lab.training.evaluate.op_lists import evaluate_op_lists
-from surfer_lab.training.evaluate.timm import GAIN, evaluate_timm
+from surfer_lab.training.evaluate.timm import CALIBRATED, GAIN, PLAIN_CONSTANT, REFITTED, evaluate_timm
+from surfer_lab.training.evaluate.timm_held_out import CONSTANTS, WAYS
 from surfer_lab.training.evaluate.traces import evaluate_traces
 from surfer_lab.training.evaluate.workloads import evaluate_workloads
 from surfer_lab.training.timm_table.rows import RENAMED
@@ -29,11 +31,14 @@ def one_network(folder: Path, data: Path, arch: str) -> Path:
 
 
 def test_every_row_of_timm_is_a_case_of_each_method(tmp_path: Path, data_dir: Path) -> None:
-    data = one_network(tmp_path, data_dir, "convnext_tiny_in22ft1k")
+    data = one_network(tmp_path, data_dir, "mobilenetv3_small_100")
     row_count = len(pd.read_csv(data / "timm" / "bench.csv"))
+    assert row_count > 5
     found = evaluate_timm(data, cache=tmp_path / "cache", workers=0)
     steps = [case for case in found.cases if not case.method.startswith("compile gain")]
-    assert len(steps) == 3 * row_count
+    by_method = Counter(case.method for case in steps)
+    assert set(by_method.values()) == {row_count}
+    assert {CALIBRATED, REFITTED, PLAIN_CONSTANT, *WAYS.values(), *CONSTANTS.values()} < set(by_method)
     assert found.facts["rows not predicted"] == 0
     for case in steps:
         assert case.is_predicted or case.reason

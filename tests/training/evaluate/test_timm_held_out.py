@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,8 @@ from surfer_lab.hardware.catalog import load_catalog
 from surfer_lab.training.evaluate import timm_held_out
 from surfer_lab.training.evaluate.protocol import Protocol
 from surfer_lab.training.evaluate.timm_held_out import CONSTANT, GAIN, ROOFLINE, WAYS, held_out_timm
+from surfer_lab.training.fit.efficiency_fit import Evidence
+from surfer_lab.training.fit.step_protocols import StepRows
 
 
 def rows() -> pd.DataFrame:
@@ -29,12 +32,20 @@ def rows() -> pd.DataFrame:
     )
 
 
+def steps() -> StepRows:
+    """The two networks as two families; of the evidence nothing is asked."""
+    return StepRows(rows=rows(), family=np.array(["a", "a", "b", "b"]), evidence=cast(Evidence, None))
+
+
 def test_a_gain_is_the_eager_step_over_the_compiled_one_per_image() -> None:
-    # measured 100/50 = 2 and 100/160 * 2 = 1.25; said 90/60 = 1.5 and 100/160 * 2 = 1.25; the constant is 1.625
-    found = timm_held_out._gain_rows(rows(), np.array([90.0, 60.0, 100.0, 160.0]))
-    by_method = {row[0]: row for row in found}
+    # measured 100/50 = 2 and 100/160 * 2 = 1.25; said 90/60 = 1.5 and 100/160 * 2 = 1.25; a constant is the other's
+    found = timm_held_out._gain_cases(steps(), np.arange(4), np.array([90.0, 60.0, 100.0, 160.0]))
+    by_method = {row[0]: row for row in timm_held_out._gain_table(found).rows}
     assert by_method[GAIN] == (GAIN, "RTX 4090", "2.9.1", 2, 12.5, 12.5, 25.0, None)
-    assert by_method[CONSTANT] == (CONSTANT, "RTX 4090", "2.9.1", 2, 24.4, 24.4, 30.0, None)
+    assert by_method[CONSTANT] == (CONSTANT, "RTX 4090", "2.9.1", 2, 48.8, 48.8, 60.0, None)
+    learned = [case for case in found if case.method == GAIN]
+    assert [case.predicted_ms for case in learned] == pytest.approx([100 / 1.5, 160.0])
+    assert [case.measured_ms for case in learned] == [50.0, 160.0]
 
 
 def test_held_out_steps_have_the_ranges_of_steps_on_matrix_units_and_the_roofline_has_none() -> None:
