@@ -8,7 +8,7 @@ from typing import Final
 
 from surfer_lab.view.model import CurveFigure, GpuRow, MemoryView, PartitionFigure, ViewModel
 
-__all__ = ["markdown_of"]
+__all__ = ["escaped", "markdown_of", "table_text"]
 
 # what Markdown or HTML inside it could read as more than text
 _SPECIAL: Final = re.compile(r"([\\`*_{}\[\]<>()#+!|~$&])")
@@ -21,55 +21,57 @@ def markdown_of(view: ViewModel, *, made_on: str = "", figures: Mapping[str, str
     """
     measured = any(row.here.value is not None for row in view.operations)
     blocks = [
-        f"# {_text(view.title)}",
-        _text(", ".join(filter(None, (view.name, made_on)))),
-        "\n".join(f"- **{_text(sentence.label)}**: {_text(sentence.text)}" for sentence in view.sentences),
+        f"# {escaped(view.title)}",
+        escaped(", ".join(filter(None, (view.name, made_on)))),
+        "\n".join(f"- **{escaped(sentence.label)}**: {escaped(sentence.text)}" for sentence in view.sentences),
         *(
-            f"## {_text(figure.title)}\n\n{_table(figure.table.columns, figure.table.rows)}"
+            f"## {escaped(figure.title)}\n\n{table_text(figure.table.columns, figure.table.rows)}"
             for figure in view.figures
             if isinstance(figure, PartitionFigure)
         ),
-        *(f"![{_text(title)}]({address})" for title, address in (figures or {}).items()),
+        *(f"![{escaped(title)}]({address})" for title, address in (figures or {}).items()),
         f"## GPUs\n\n{_gpus(view)}" if view.rows else "",
         _blocked(view),
         f"## In another precision, or compiled\n\n{_alternatives(view)}" if view.alternatives else "",
         _scaling(view),
         *(
-            f"## {_text(figure.title)}\n\n{_table(figure.table.columns, figure.table.rows)}"
+            f"## {escaped(figure.title)}\n\n{table_text(figure.table.columns, figure.table.rows)}"
             for figure in view.figures
             if isinstance(figure, CurveFigure)
         ),
-        f"## Memory on {_text(view.memory.gpu)}\n\n{_memory(view.memory)}" if view.memory is not None else "",
+        f"## Memory on {escaped(view.memory.gpu)}\n\n{_memory(view.memory)}" if view.memory is not None else "",
         f"## Where the GPU time goes\n\n{_operations(view, measured=measured)}"
         if view.operations and view.rows
         else "",
-        "## To know\n\n" + "\n".join(f"- {_text(warning)}" for warning in view.warnings) if view.warnings else "",
-        "\n\n".join(_text(note) for note in (*view.assumptions, view.range_note, view.price_note) if note),
-        "## How such predictions did on measured cases\n\n" + "\n".join(f"- {_text(line)}" for line in view.accuracy)
+        "## To know\n\n" + "\n".join(f"- {escaped(warning)}" for warning in view.warnings) if view.warnings else "",
+        "\n\n".join(escaped(note) for note in (*view.assumptions, view.range_note, view.price_note) if note),
+        "## How such predictions did on measured cases\n\n" + "\n".join(f"- {escaped(line)}" for line in view.accuracy)
         if view.accuracy
         else "",
-        _text(f"Surfer Lab {view.version}".rstrip() + (f": {view.command}" if view.command else "")),
+        escaped(f"Surfer Lab {view.version}".rstrip() + (f": {view.command}" if view.command else "")),
     ]
     return "\n\n".join(block for block in blocks if block) + "\n"
 
 
-def _text(text: str) -> str:
+def escaped(text: str) -> str:
+    """The text, nothing of it markup."""
     return _SPECIAL.sub(r"\\\1", text)
 
 
-def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def table_text(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table, the first column to the left."""
     lines = [
-        " | ".join(map(_text, columns)),
+        " | ".join(map(escaped, columns)),
         " | ".join("---" if index == 0 else "--:" for index in range(len(columns))),
     ]
-    lines += [" | ".join(map(_text, row)) for row in rows]
+    lines += [" | ".join(map(escaped, row)) for row in rows]
     return "\n".join(f"| {line} |" for line in lines)
 
 
 def _blocked(view: ViewModel) -> str:
     reasons = dict.fromkeys(row.why for row in view.blocked)
     return "\n".join(
-        f"- No answer for {_text(', '.join(row.gpu for row in view.blocked if row.why == why))}: {_text(why)}."
+        f"- No answer for {escaped(', '.join(row.gpu for row in view.blocked if row.why == why))}: {escaped(why)}."
         for why in reasons
     )
 
@@ -79,24 +81,24 @@ def _alternatives(view: ViewModel) -> str:
         [row.label, row.step.text, row.blocker or row.step.range_text, row.faster.text, row.memory.text]
         for row in view.alternatives
     ]
-    table = _table(["What if", "Step", "Range", "Against as run", "Memory"], rows)
-    return f"{table}\n\n{_text(view.alternatives_note)}"
+    table = table_text(["What if", "Step", "Range", "Against as run", "Memory"], rows)
+    return f"{table}\n\n{escaped(view.alternatives_note)}"
 
 
 def _scaling(view: ViewModel) -> str:
     shown = view.scaling
     if shown is None:
         return ""
-    notes = "\n".join(f"- {_text(note)}" for note in shown.notes)
-    return f"## {_text(shown.title)}\n\n{_table(shown.columns, shown.table)}\n\n{notes}"
+    notes = "\n".join(f"- {escaped(note)}" for note in shown.notes)
+    return f"## {escaped(shown.title)}\n\n{table_text(shown.columns, shown.table)}\n\n{notes}"
 
 
 def _memory(memory: MemoryView) -> str:
     rows = [[row.label, row.amount.text, row.amount.range_text, row.source] for row in memory.parts]
     sums = (("allocated", memory.allocated), ("reserved", memory.reserved), ("on the device", memory.device))
     rows += [[label, amount.text, amount.range_text, ""] for label, amount in sums]
-    table = _table(["Part", "Likely", "Range", "From"], rows)
-    return f"{table}\n\n{_text(memory.measured)}".rstrip()
+    table = table_text(["Part", "Likely", "Range", "From"], rows)
+    return f"{table}\n\n{escaped(memory.measured)}".rstrip()
 
 
 def _gpus(view: ViewModel) -> str:
@@ -131,7 +133,7 @@ def _gpus(view: ViewModel) -> str:
             row.verdict.value,
         ]
 
-    return _table(columns, [row_of(row) for row in view.rows])
+    return table_text(columns, [row_of(row) for row in view.rows])
 
 
 def _operations(view: ViewModel, *, measured: bool) -> str:
@@ -165,4 +167,4 @@ def _operations(view: ViewModel, *, measured: bool) -> str:
     coverage = f"How the GPU time on {names[focus]} was predicted: {view.rows[focus].methods_text}."
     if view.coverage is not None:
         coverage += f" {view.coverage.text}"
-    return f"{_table(columns, rows)}\n\n{_text(coverage)}"
+    return f"{table_text(columns, rows)}\n\n{escaped(coverage)}"

@@ -12,7 +12,7 @@ from typing import Final
 
 from surfer_lab.view.model import CurveFigure, GpuRow, PartitionBar, PartitionFigure, Verdict, ViewModel
 
-__all__ = ["Ink", "Paint", "text_of"]
+__all__ = ["Ink", "Paint", "sentence_lines", "table_lines", "text_of", "unpainted", "wrapped_lines"]
 
 _LABEL_WIDTH: Final = 16
 _BAR_WIDTH: Final = 32
@@ -34,16 +34,17 @@ class Ink(Enum):
 Paint = Callable[[str, Ink], str]
 
 
-def _plain(text: str, _ink: Ink) -> str:
+def unpainted(text: str, _ink: Ink) -> str:
+    """The text as it is, for what has no colours."""
     return text
 
 
-def text_of(view: ViewModel, *, width: int = 120, paint: Paint = _plain) -> str:
+def text_of(view: ViewModel, *, width: int = 120, paint: Paint = unpainted) -> str:
     """Sentences, where the step goes, the GPUs, the costliest operations, what to know; no trailing newline."""
     wide = max(_LEAST_WIDTH, width)
     blocks = [
         [paint(view.title, Ink.TITLE) + paint(f"  ·  {view.name}", Ink.FAINT)],
-        [line for sentence in view.sentences for line in _sentence(sentence.label, sentence.text, wide, paint)],
+        [line for sentence in view.sentences for line in sentence_lines(sentence.label, sentence.text, wide, paint)],
         _partition(view, wide, paint),
         _gpus(view, wide, paint),
         _alternatives(view, wide, paint),
@@ -61,7 +62,7 @@ def cells(text: str) -> int:
     return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
 
 
-def _wrap(text: str, width: int) -> list[str]:
+def wrapped_lines(text: str, width: int) -> list[str]:
     """Lines of at most `width` columns, broken between words, long words broken anywhere."""
     lines: list[str] = []
     line = ""
@@ -87,8 +88,9 @@ def _fit(text: str, width: int) -> str:
     return text + " " * (width - cells(text))
 
 
-def _sentence(label: str, text: str, width: int, paint: Paint) -> list[str]:
-    lines = _wrap(text, width - _LABEL_WIDTH) or [""]
+def sentence_lines(label: str, text: str, width: int, paint: Paint) -> list[str]:
+    """A fact beside its heading."""
+    lines = wrapped_lines(text, width - _LABEL_WIDTH) or [""]
     first = paint(_fit(label, _LABEL_WIDTH), Ink.LABEL) + lines[0]
     return [first, *(" " * _LABEL_WIDTH + line for line in lines[1:])]
 
@@ -113,10 +115,10 @@ def _partition_bar(bar: PartitionBar, longest_ms: float, width: int, paint: Pain
     said = ", ".join(f"{_BLOCKS[part.key]} {part.label} {part.text}" for part in bar.parts if part.value_ms > 0)
     head = f"  {_fit(drawn, _BAR_WIDTH)} {bar.total_text:>8}  "
     label = _fit(bar.label, max(8, width - cells(head))).rstrip()
-    return [head + label, *(paint(f"  {line}", Ink.FAINT) for line in _wrap(said, width - 2))]
+    return [head + label, *(paint(f"  {line}", Ink.FAINT) for line in wrapped_lines(said, width - 2))]
 
 
-def _table(
+def table_lines(
     columns: Sequence[tuple[str, bool]],
     rows: Sequence[Sequence[str]],
     width: int,
@@ -169,7 +171,7 @@ def _gpus(view: ViewModel, width: int, paint: Paint) -> list[str]:
     ]
     rows = [[write(row) for _, _, write in columns] for row in shown]
     marks = [Ink.STRONG if row.is_origin else None for row in shown]
-    lines = _table([(name, left) for name, left, _ in columns], rows, width, paint, marks)
+    lines = table_lines([(name, left) for name, left, _ in columns], rows, width, paint, marks)
     hidden = len(view.rows) - len(shown)
     if hidden:
         lines.append(
@@ -177,7 +179,7 @@ def _gpus(view: ViewModel, width: int, paint: Paint) -> list[str]:
         )
     for why in dict.fromkeys(row.why for row in view.blocked):
         names = ", ".join(row.gpu for row in view.blocked if row.why == why)
-        lines += [paint(line, Ink.WARNING) for line in _wrap(f"No answer for {names}: {why}.", width)]
+        lines += [paint(line, Ink.WARNING) for line in wrapped_lines(f"No answer for {names}: {why}.", width)]
     return lines
 
 
@@ -208,8 +210,8 @@ def _alternatives(view: ViewModel, width: int, paint: Paint) -> list[str]:
         for row in view.alternatives
     ]
     marks = [Ink.STRONG if row.is_shown else None for row in view.alternatives]
-    lines = [paint("In another precision, or compiled", Ink.TITLE), *_table(columns, rows, width, paint, marks)]
-    return [*lines, *(paint(line, Ink.FAINT) for line in _wrap(view.alternatives_note, width))]
+    lines = [paint("In another precision, or compiled", Ink.TITLE), *table_lines(columns, rows, width, paint, marks)]
+    return [*lines, *(paint(line, Ink.FAINT) for line in wrapped_lines(view.alternatives_note, width))]
 
 
 def _scaling(view: ViewModel, width: int, paint: Paint) -> list[str]:
@@ -217,8 +219,8 @@ def _scaling(view: ViewModel, width: int, paint: Paint) -> list[str]:
     if shown is None:
         return []
     columns = [(name.lower() if name != "GPUs" else name, False) for name in shown.columns]
-    lines = [paint(shown.title, Ink.TITLE), *_table(columns, shown.table, width, paint, [None] * len(shown.table))]
-    return [*lines, *(paint(line, Ink.FAINT) for line in _wrap("; ".join(shown.notes) + ".", width))]
+    lines = [paint(shown.title, Ink.TITLE), *table_lines(columns, shown.table, width, paint, [None] * len(shown.table))]
+    return [*lines, *(paint(line, Ink.FAINT) for line in wrapped_lines("; ".join(shown.notes) + ".", width))]
 
 
 def _curve(view: ViewModel, width: int, paint: Paint) -> list[str]:
@@ -243,7 +245,7 @@ def _curve(view: ViewModel, width: int, paint: Paint) -> list[str]:
             ]
             lines += [
                 paint(figure.title, Ink.TITLE),
-                *_table(columns, rows, width, paint, [Ink.STRONG if p.mark else None for p in figure.points]),
+                *table_lines(columns, rows, width, paint, [Ink.STRONG if p.mark else None for p in figure.points]),
             ]
     return lines
 
@@ -259,7 +261,7 @@ def _memory(view: ViewModel, width: int, paint: Paint) -> list[str]:
     marks = [None] * len(memory.parts) + [Ink.STRONG] * len(sums)
     title = f"Memory on {memory.gpu}, at its peak ({memory.when})"
     measured = [paint(memory.measured, Ink.STRONG)] if memory.measured else []
-    return [paint(title, Ink.TITLE), *_table(columns, rows, width, paint, marks), *measured]
+    return [paint(title, Ink.TITLE), *table_lines(columns, rows, width, paint, marks), *measured]
 
 
 def _samples(row: GpuRow) -> str:
@@ -313,17 +315,17 @@ def _operations(view: ViewModel, width: int, paint: Paint) -> list[str]:
     ]
     title = paint("The costliest operations of a step (GPU time)", Ink.TITLE)
     coverage = f"How the GPU time on {names[focus]} was predicted: {view.rows[focus].methods_text}."
-    lines = [title, *_table(columns, rows, width, paint, [None] * len(rows))]
+    lines = [title, *table_lines(columns, rows, width, paint, [None] * len(rows))]
     notes = [coverage, *([view.coverage.text] if view.coverage is not None else [])]
-    return [*lines, *(paint(line, Ink.FAINT) for note in notes for line in _wrap(note, width))]
+    return [*lines, *(paint(line, Ink.FAINT) for note in notes for line in wrapped_lines(note, width))]
 
 
 def _closing(view: ViewModel, width: int, paint: Paint) -> list[str]:
     lines = []
     for warning in view.warnings:
-        first, *more = _wrap(warning, width - 2) or [""]
+        first, *more = wrapped_lines(warning, width - 2) or [""]
         lines += [paint(line, Ink.WARNING) for line in (f"! {first}", *(f"  {line}" for line in more))]
     notes = [*view.assumptions, view.range_note, view.price_note]
     for note in filter(None, notes):
-        lines += [paint(line, Ink.FAINT) for line in _wrap(note, width)]
+        lines += [paint(line, Ink.FAINT) for line in wrapped_lines(note, width)]
     return lines
