@@ -36,6 +36,8 @@ def test_the_hand_counts_of_memory_are_printed_and_kept(tmp_path: Path) -> None:
         (["workloads", "--data", "no/such/folder"], "is no folder"),
         (["e2e", "--data", ".", "--protocol", "logos"], "'logos' is no protocol"),
         (["e2e", "--data", "."], "there is no table of measured models"),
+        (["all"], "all needs measured data"),
+        (["all", "--data", ".", "--protocol", "logo"], "all has the protocols of its parts"),
     ],
 )
 def test_what_is_wrong_is_one_sentence_and_exit_code_2(words: list[str], said: str) -> None:
@@ -44,13 +46,13 @@ def test_what_is_wrong_is_one_sentence_and_exit_code_2(words: list[str], said: s
     assert said in done.output
 
 
-def test_of_all_what_a_folder_lacks_is_said_and_stops_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in list(KINDS):
-        if name not in ("e2e", "kernels", "traces"):
-            monkeypatch.delitem(KINDS, name)
+def test_of_all_what_a_folder_lacks_is_said_and_stops_nothing(tmp_path: Path) -> None:
     file = tmp_path / "all.json"
-    done = CliRunner().invoke(app, ["evaluate", "all", "--data", str(tmp_path), "--json", str(file)])
+    done = CliRunner().invoke(app, ["evaluate", "all", "--data", str(tmp_path), "--sample", "5", "--json", str(file)])
     assert done.exit_code == 0, done.output
-    for name in ("e2e", "kernels", "traces"):
-        assert f"not evaluated: {name}: " in done.output
-    assert json.loads(file.read_bytes())["cases"] == []
+    for name in ("e2e", "kernels", "traces", "timm-steps"):
+        assert f"{name} was not evaluated: " in done.output
+    assert "1,000 operations on 75 GPUs" in done.output
+    kept = json.loads(file.read_bytes())
+    assert {row["part"] for row in kept["cases"]} == {"speed"}
+    assert set(kept["summary"]["parts"]) == {"e2e", "e2e logo", "kernels", "traces", "timm-steps", "speed"}

@@ -16,7 +16,7 @@ import orjson
 from numpy.typing import NDArray
 
 __all__ = [
-    "Case", "Cell", "ErrorStats", "Evaluation", "Table", "error_stats", "joined", "range_table", "stats_by", "stats_of",
+    "Case", "Cell", "ErrorStats", "Evaluation", "Table", "error_stats", "plain", "range_table", "stats_by", "stats_of",
 ]  # fmt: skip
 
 Cell: TypeAlias = "str | int | float | None"
@@ -116,7 +116,7 @@ class Evaluation:
     def as_json(self) -> bytes:
         """`{"cases": [...], "summary": {...}}`; numbers that are not known are null."""
         return orjson.dumps(
-            {"cases": [_plain(case.as_row()) for case in self.cases], "summary": _plain(self.summary)},
+            {"cases": [plain(case.as_row()) for case in self.cases], "summary": plain(self.summary)},
             option=orjson.OPT_INDENT_2,
         )
 
@@ -124,17 +124,6 @@ class Evaluation:
         """The tables, one after the other."""
         facts = [f"{name}: {_printed(value)}" for name, value in self.facts.items()]
         return "\n\n".join([*(table.as_text() for table in self.tables), *(["\n".join(facts)] if facts else [])])
-
-
-def joined(name: str, evaluations: Iterable[Evaluation]) -> Evaluation:
-    """Several evaluations as one, cases and tables in their order."""
-    every = list(evaluations)
-    return Evaluation(
-        name=name,
-        cases=tuple(case for one in every for case in one.cases),
-        tables=tuple(table for one in every for table in one.tables),
-        facts={f"{one.name}: {key}": value for one in every for key, value in one.facts.items()},
-    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -234,12 +223,12 @@ def _printed(cell: Cell) -> str:
     return str(cell)
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """For JSON: numpy's numbers as Python's, nan as null."""
     if isinstance(value, dict):
-        return {str(key): _plain(one) for key, one in value.items()}
+        return {str(key): plain(one) for key, one in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(one) for one in value]
+        return [plain(one) for one in value]
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float):

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from enum import Enum
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Final
 
 from surfer_lab.engine.learned.weight_files import weights_from
 from surfer_lab.errors import OptionError
@@ -56,9 +57,20 @@ def weights_for(
     if protocol is not Protocol.LOGO:
         yield
         return
+    with weights_from(_fitted_now(data, catalog, progress)):
+        yield
+
+
+# one fit serves all evaluations of a process; gone with it
+_FITTED: Final[dict[tuple[Path, int], tuple[Catalog, TemporaryDirectory[str]]]] = {}
+
+
+def _fitted_now(data: Path, catalog: Catalog, progress: Callable[[str, int, int], None] | None) -> Path:
     from surfer_lab.training.fit import train  # torch is loaded only where something is fitted
 
-    with TemporaryDirectory() as folder:
-        train(data, Path(folder), catalog=catalog, progress=progress)
-        with weights_from(Path(folder)):
-            yield
+    key = (data.resolve(), id(catalog))  # the catalogue is kept beside it: its id is not given twice
+    if key not in _FITTED:
+        folder = TemporaryDirectory()
+        train(data, Path(folder.name), catalog=catalog, progress=progress)
+        _FITTED[key] = (catalog, folder)
+    return Path(_FITTED[key][1].name)

@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from surfer_lab.training.evaluate.cases import Case, Evaluation, Table, error_stats, joined, stats_by
+from surfer_lab.training.evaluate.cases import Case, Evaluation, error_stats, stats_by
 from surfer_lab.training.evaluate.held_out import fitted_without, folds_of
 
 KEYS = {
@@ -59,12 +59,6 @@ def test_groups_appear_in_the_order_of_their_cases() -> None:
     cases = [Case(method=name, predicted_ms=1.0, measured_ms=1.0) for name in ("b", "a", "b")]
     table = stats_by(cases, title="t", by=lambda one: (one.method,), names=("method",))
     assert [row[:2] for row in table.rows] == [("b", 2), ("a", 1)]
-
-
-def test_joining_keeps_every_case_and_table() -> None:
-    one = Evaluation(name="a", cases=(case(1, 1),), tables=(Table(title="t", columns=(), rows=()),), facts={"n": 1})
-    both = joined("all", [one, one])
-    assert (len(both.cases), len(both.tables), both.facts) == (2, 2, {"a: n": 1})
 
 
 def test_a_group_lies_in_one_fold_and_is_never_in_its_own_fit() -> None:
