@@ -8,7 +8,6 @@ import { INotebookTracker } from '@jupyterlab/notebook';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
 import { withPredictMagic } from './cell_magic';
-import { writeExample } from './example_notebook';
 import { surferIcon } from './icon';
 import { TRANSLATION_DOMAIN } from './tokens';
 import { OWN_VERSION } from './version';
@@ -53,6 +52,7 @@ export const commandsPlugin: JupyterFrontEndPlugin<void> = {
       caption: trans.__('A notebook that predicts a small training loop on other GPUs'),
       icon: surferIcon,
       execute: async args => {
+        const { writeExample } = await import('./example_notebook');
         const { specs } = app.serviceManager.kernelspecs;
         const spec = specs?.kernelspecs[specs.default];
         const folder = typeof args['cwd'] === 'string' ? args['cwd'] : (files?.model.path ?? '');

@@ -9,10 +9,10 @@ import { readPrediction } from '../../src/panels/output/model';
 import { Preferences } from '../../src/preferences';
 import { PREDICTION_MIME_TYPE } from '../../src/tokens';
 import { OWN_VERSION } from '../../src/version';
-import { DEMOS, format, texts, trans, view } from './demo';
+import { DEMOS, texts, trans, view } from './demo';
 
 async function drawn(data: unknown): Promise<HTMLElement> {
-  const renderer = new PredictionRenderer(trans, new Preferences(), format);
+  const renderer = new PredictionRenderer(trans, new Preferences());
   await renderer.renderModel(
     new MimeModel({ data: { [PREDICTION_MIME_TYPE]: data } as ReadonlyPartialJSONObject })
   );
@@ -122,7 +122,7 @@ describe('a prediction', () => {
   });
 
   it('replaces what it drew when it is drawn again', async () => {
-    const renderer = new PredictionRenderer(trans, new Preferences(), format);
+    const renderer = new PredictionRenderer(trans, new Preferences());
     for (const text of ['first', 'second']) {
       const data = {
         [PREDICTION_MIME_TYPE]: view({ sentences: [{ role: 'step', label: '', text }] })

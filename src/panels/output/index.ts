@@ -1,4 +1,5 @@
-// Who draws predictions in notebooks? A renderer of our MIME type, ranked before the HTML that it travels with.
+// Who draws predictions in notebooks? A renderer of our MIME type, ranked before the HTML that it travels with. What it
+// draws with is loaded with the first prediction that is seen.
 
 import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
 import { IRenderMimeRegistry } from '@jupyterlab/rendermime';
@@ -6,12 +7,8 @@ import type { IRenderMime } from '@jupyterlab/rendermime-interfaces';
 import { ITranslator, nullTranslator, type TranslationBundle } from '@jupyterlab/translation';
 import { Panel } from '@lumino/widgets';
 
-import { NumberFormat } from '../../format';
 import { Preferences } from '../../preferences';
 import { IPreferences, PREDICTION_MIME_TYPE, TRANSLATION_DOMAIN } from '../../tokens';
-import { OWN_VERSION } from '../../version';
-import { PredictionBody } from './body';
-import { readPrediction } from './model';
 
 // Below 50, where JupyterLab ranks text/html: the interactive form is preferred where it can be drawn.
 const RANK = 10;
@@ -20,37 +17,27 @@ const RANK = 10;
 export class PredictionRenderer extends Panel implements IRenderMime.IRenderer {
   constructor(
     private readonly _trans: TranslationBundle,
-    private readonly _preferences: IPreferences,
-    private readonly _format: NumberFormat
+    private readonly _preferences: IPreferences
   ) {
     super();
     this.addClass('jp-SurferRenderer');
   }
 
-  renderModel(model: IRenderMime.IMimeModel): Promise<void> {
+  async renderModel(model: IRenderMime.IMimeModel): Promise<void> {
+    this._model = model;
+    const { drawPrediction } = await import('./draw');
+    if (this._model !== model || this.isDisposed) {
+      return; // another came while the code was loaded
+    }
     for (const old of [...this.widgets]) {
       old.dispose();
     }
-    this.addWidget(this._bodyOf(model.data[PREDICTION_MIME_TYPE]));
-    return Promise.resolve();
+    this.addWidget(
+      drawPrediction(model.data[PREDICTION_MIME_TYPE], this._preferences, this._trans)
+    );
   }
 
-  private _bodyOf(data: unknown): PredictionBody {
-    const prediction = readPrediction(data, OWN_VERSION, this._trans);
-    try {
-      return new PredictionBody(prediction, this._preferences, this._trans, this._format);
-    } catch (error) {
-      // A notebook edited by hand or by another program: its other outputs must still be drawn.
-      console.error(error);
-      const reason = this._trans.__('This prediction is damaged. Run the cell again.');
-      return new PredictionBody(
-        { kind: 'unreadable', reason },
-        this._preferences,
-        this._trans,
-        this._format
-      );
-    }
-  }
+  private _model: IRenderMime.IMimeModel | null = null;
 }
 
 export const outputPlugin: JupyterFrontEndPlugin<void> = {
@@ -67,12 +54,11 @@ export const outputPlugin: JupyterFrontEndPlugin<void> = {
   ) => {
     const trans = (translator ?? nullTranslator).load(TRANSLATION_DOMAIN);
     const shared = preferences ?? new Preferences();
-    const format = new NumberFormat();
     rendermime.addFactory(
       {
         safe: true, // text nodes only: nothing in a prediction is executed or parsed as markup
         mimeTypes: [PREDICTION_MIME_TYPE],
-        createRenderer: () => new PredictionRenderer(trans, shared, format)
+        createRenderer: () => new PredictionRenderer(trans, shared)
       },
       RANK
     );

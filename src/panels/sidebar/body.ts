@@ -7,7 +7,6 @@ import { Widget } from '@lumino/widgets';
 import { button, select, type ISelect } from '../../components/controls';
 import { element } from '../../components/element';
 import type { NumberFormat } from '../../format';
-import { surferIcon } from '../../icon';
 import { Selection, type Change } from '../../selection';
 import type { IEntry } from '../../sources/entries';
 import type { ISource, IWork } from '../../sources/source';
@@ -37,8 +36,6 @@ export class PanelBody extends Widget {
   ) {
     super();
     this.addClass('jp-SurferPanel');
-    this.title.icon = surferIcon;
-    this.title.caption = _trans.__('Surfer Lab: which GPU, what will it cost');
     this.node.setAttribute('role', 'region');
     this.node.setAttribute('aria-label', _trans.__('Surfer Lab'));
     this.selection = new Selection(preferences, _trans);

@@ -1,4 +1,5 @@
 // How does the panel come into JupyterLab? In a sidebar from the start, as a tab when asked; it opens trace files too.
+// Only its place is there at the start: the panel itself is loaded when it is first seen.
 
 import {
   ILayoutRestorer,
@@ -13,18 +14,12 @@ import { ISettingRegistry } from '@jupyterlab/settingregistry';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
 import { CommandIDs } from '../../commands';
-import { NumberFormat } from '../../format';
 import { surferIcon } from '../../icon';
 import { SETTINGS_ID } from '../../settings';
-import {
-  FixedSource,
-  FollowedNotebook,
-  NotebookSources,
-  type IFollowed
-} from '../../sources/sources';
-import { TraceFileSource } from '../../sources/trace_file';
 import { IPreferences, TRANSLATION_DOMAIN } from '../../tokens';
-import { PanelBody } from './body';
+import { LazyHost } from '../host';
+import type { IPanelCommands, PanelBody } from './body';
+import type { PanelMaker } from './made';
 import { isTraceFile, TRACE_FACTORY, TraceModelFactory, TraceWidgetFactory } from './trace_files';
 
 /** The ids of the panel's commands. */
@@ -66,32 +61,40 @@ export const panelPlugin: JupyterFrontEndPlugin<void> = {
   ) => {
     const trans = (translator ?? nullTranslator).load(TRANSLATION_DOMAIN);
     const { commands, shell } = app;
-    const sources = new NotebookSources(notebooks, trans);
-    const format = new NumberFormat();
     const run = (command: string, args = {}): void => {
       void commands.execute(command, args);
     };
-    const makeBody = (followed: IFollowed, isInMain: boolean): PanelBody =>
-      new PanelBody(followed, preferences, trans, format, {
-        openExample: () => {
-          run(CommandIDs.openExample);
-        },
-        openTrace: () => {
-          run(PanelCommandIDs.openTrace);
-        },
-        openSettings: commands.hasCommand('settingeditor:open')
-          ? () => {
-              run('settingeditor:open', { query: 'Surfer Lab' });
-            }
-          : null,
-        openInMain: isInMain
-          ? null
-          : () => {
-              run(PanelCommandIDs.openInMain);
-            }
-      });
+    const asked = (isInMain: boolean): IPanelCommands => ({
+      openExample: () => {
+        run(CommandIDs.openExample);
+      },
+      openTrace: () => {
+        run(PanelCommandIDs.openTrace);
+      },
+      openSettings: commands.hasCommand('settingeditor:open')
+        ? () => {
+            run('settingeditor:open', { query: 'Surfer Lab' });
+          }
+        : null,
+      openInMain: isInMain
+        ? null
+        : () => {
+            run(PanelCommandIDs.openInMain);
+          }
+    });
+    let maker: PanelMaker | null = null;
+    const hostOf = (make: (maker: PanelMaker) => PanelBody): LazyHost => {
+      const host = new LazyHost(async () => {
+        const { PanelMaker } = await import('./made');
+        maker ??= new PanelMaker(notebooks, preferences, trans);
+        return make(maker);
+      }, trans);
+      host.title.icon = surferIcon;
+      host.title.caption = trans.__('Surfer Lab: which GPU, what will it cost');
+      return host;
+    };
 
-    const panel = makeBody(new FollowedNotebook(sources), false);
+    const panel = hostOf(made => made.following(asked(false)));
     panel.id = PANEL_ID;
     let side = 'right';
     const place = (wanted: string): void => {
@@ -123,7 +126,7 @@ export const panelPlugin: JupyterFrontEndPlugin<void> = {
       label: trans.__('Open the Surfer Lab Panel as a Tab'),
       icon: surferIcon,
       execute: () => {
-        const content = makeBody(new FollowedNotebook(sources), true);
+        const content = hostOf(made => made.following(asked(true)));
         const tab = new MainAreaWidget({ content });
         tab.title.label = trans.__('Surfer Lab');
         tab.title.icon = surferIcon;
@@ -147,7 +150,7 @@ export const panelPlugin: JupyterFrontEndPlugin<void> = {
       types.addModelFactory(new TraceModelFactory());
       types.addWidgetFactory(
         new TraceWidgetFactory(trans, path =>
-          makeBody(new FixedSource(new TraceFileSource(app.serviceManager, path, trans)), true)
+          hostOf(made => made.ofTrace(path, app.serviceManager, asked(true)))
         )
       );
       commands.addCommand(PanelCommandIDs.openTrace, {

@@ -10,7 +10,7 @@ import {
 import type { TranslationBundle } from '@jupyterlab/translation';
 
 import { surferIcon } from '../../icon';
-import type { PanelBody } from './body';
+import type { LazyHost } from '../host';
 
 /** The name of the way in which a trace is opened. */
 export const TRACE_FACTORY = 'Surfer Lab trace';
@@ -39,10 +39,10 @@ export class TraceModelFactory extends TextModelFactory {
 }
 
 /** Makes a tab for a trace file. */
-export class TraceWidgetFactory extends ABCWidgetFactory<DocumentWidget<PanelBody>> {
+export class TraceWidgetFactory extends ABCWidgetFactory<DocumentWidget<LazyHost>> {
   constructor(
     trans: TranslationBundle,
-    private readonly _makeBody: (path: string) => PanelBody
+    private readonly _makeBody: (path: string) => LazyHost
   ) {
     super({
       name: TRACE_FACTORY,
@@ -54,7 +54,7 @@ export class TraceWidgetFactory extends ABCWidgetFactory<DocumentWidget<PanelBod
     });
   }
 
-  protected createNewWidget(context: DocumentRegistry.Context): DocumentWidget<PanelBody> {
+  protected createNewWidget(context: DocumentRegistry.Context): DocumentWidget<LazyHost> {
     const content = this._makeBody(context.path);
     const widget = new DocumentWidget({ content, context });
     widget.title.icon = surferIcon;
