@@ -1,4 +1,4 @@
-"""Is the panel light and quick? JupyterLab from the built wheel in Chromium: sliders, code, start-up.
+"""Is the panel light and quick? JupyterLab from the built wheel in Chromium: its code, its sliders.
 
 A slider is moved in two ways: a step at a time, the next when the last is drawn; and dragged, a step every frame. Timed
 are an `input` event to the frame with the outcome's new number painted, and to the frame with the figure below it
@@ -13,7 +13,6 @@ import gzip
 import os
 import statistics
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,7 +26,6 @@ from tests.browser.lab import LabPage, LabServer, serving
 from tests.browser.predicted import demo_view, saved_notebook
 
 STEPS: Final = 60
-LOADS: Final = 5
 BUSY_S: Final = 20
 _SLIDE: Final = """async ([slider, outcome, canvases, count, isDragged]) => {
     const frame = () => new Promise(resolve => requestAnimationFrame(resolve));
@@ -90,7 +88,6 @@ def figures() -> Iterator[Figure]:
     ):
         browser = playwright.chromium.launch(executable_path=chromium, args=BROWSER_ARGUMENTS)
         yield from sliders(browser, server)
-        yield start_up(browser, server, python)
         browser.close()
 
 
@@ -171,31 +168,6 @@ def moved(page: Page, parts: list[object], state: str) -> Iterator[Figure]:
 def p95(times_ms: list[float]) -> float:
     """The time that one in twenty exceeds."""
     return statistics.quantiles(times_ms, n=20)[-1]
-
-
-def start_up(browser: Browser, server: LabServer, python: Path) -> Figure:
-    """JupyterLab loaded with the extension and without it, in turns; medians."""
-    with tempfile.TemporaryDirectory() as folder, serving(python, Path(folder), without="surfer-lab") as bare:
-        times_s: dict[bool, list[float]] = {True: [], False: []}
-        for turn in range(LOADS + 1):
-            for has_extension, where in ((True, server), (False, bare)):
-                context = browser.new_context()
-                began = time.perf_counter()
-                LabPage(context.new_page(), where).open()
-                if turn:  # the first load fills the server's own caches
-                    times_s[has_extension].append(time.perf_counter() - began)
-                context.close()
-    with_ms, without_ms = (1000 * statistics.median(times_s[key]) for key in (True, False))
-    return Figure(
-        name="panel: JupyterLab's start-up, with the extension",
-        measured=with_ms,
-        unit="ms",
-        target=1.0,
-        target_is_ratio=True,
-        allowance=100,
-        peer_name="without it",
-        peer=without_ms,
-    )
 
 
 @contextmanager

@@ -58,7 +58,8 @@ class LabServer:
 def serving(python: Path, folder: Path, *, application: str = "jupyterlab", without: str = "") -> Iterator[LabServer]:
     """A JupyterLab run by `python`: settings of its own below `folder`, only its own programs on PATH.
 
-    `application` is the module that is run (`notebook` is Notebook 7); `without` names an extension to leave out.
+    `application` is the module that is run (`notebook` is Notebook 7); `without` names an extension of
+    which it has no files.
     """
     root = folder / "notebooks"
     root.mkdir()
@@ -67,9 +68,18 @@ def serving(python: Path, folder: Path, *, application: str = "jupyterlab", with
     notices.parent.mkdir(parents=True)
     notices.write_text('{"fetchNews": "false"}', encoding="utf-8")
     if without:
-        page_config = folder / "config" / "labconfig" / "page_config.json"
-        page_config.parent.mkdir(parents=True)
-        page_config.write_text(json.dumps({"disabledExtensions": {without: True}}), encoding="utf-8")
+        extensions = folder / "labextensions"
+        extensions.mkdir()
+        for one in (python.parents[1] / "share" / "jupyter" / "labextensions").iterdir():
+            if one.name != without:
+                (extensions / one.name).symlink_to(one)
+        config = folder / "config"
+        config.mkdir()
+        # disabledExtensions would not start it, and load its scripts all the same
+        (config / "jupyter_lab_config.py").write_text(
+            f"c.LabServerApp.labextensions_path = c.LabApp.labextensions_path = [{str(extensions)!r}]\n",
+            encoding="utf-8",
+        )
     environment = {
         name: value for name, value in os.environ.items() if not name.startswith(("JUPYTER", "PYTHON", "COVERAGE"))
     }

@@ -198,8 +198,9 @@ def test_it_follows_a_notebook_through_busy_restart_and_death(lab: LabPage, lab_
     lab.page.evaluate(f"() => {{ {KERNEL}.session.kernel.requestExecute({{code: 'import time; time.sleep(4)'}}); }}")
     notices = panel.locator(".jp-SurferPanel-notices")
     expect(notices).to_contain_text("running a cell")
-    panel.get_by_label("On", exact=True).first.select_option(index=5)
-    expect(panel.locator(".jp-SurferWhatIf-setting")).to_contain_text(gpu_names(panel)[5])
+    other = gpu_names(panel)[5]
+    panel.get_by_label("On", exact=True).first.select_option(label=other)
+    expect(panel.locator(".jp-SurferWhatIf-setting")).to_contain_text(other)
     expect(notices).not_to_contain_text("running a cell", timeout=30_000)
 
     lab.page.evaluate(f"() => {KERNEL}.restartKernel().then(() => undefined)")
