@@ -1,17 +1,18 @@
 """Write docs/accuracy.md and the README's accuracy section from what `surfer evaluate` found.
 
-    surfer evaluate e2e --data FOLDER --json e2e.json
-    python -m tools.write_accuracy --data FOLDER e2e.json ...
+    surfer evaluate all --data FOLDER --json all.json
+    surfer evaluate scaling --data FOLDER --json scaling.json
+    python -m tools.write_accuracy --data FOLDER all.json scaling.json ...
 
-Each file is one evaluation; its section is replaced, the others stay. The tables are kept in docs/accuracy.json, with
-the command and a hash of the data, and both texts are made from that file alone: `--check` says whether they are. A new
+Each file is one evaluation, `all.json` several and the table of targets; its sections are replaced, others stay. The
+tables are kept in docs/accuracy.json, with the command and a hash of the data, and both texts are made from that file
+and from docs/attempts.json (what was tried for a target that was missed) alone: `--check` says whether they are. A new
 kind of evaluation needs no change here; `SECTIONS` gives it a heading, an order and words.
 """
 
 from __future__ import annotations
 
 import argparse
-import hashlib
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -20,10 +21,14 @@ from typing import Any, Final
 
 import orjson
 
-__all__ = ["SECTIONS", "document", "readme_with", "stored"]
+from surfer_lab.training.evaluate.fingerprint import data_hash
+from surfer_lab.training.evaluate.targets import RANGES_TITLE, TARGETS_TITLE
+
+__all__ = ["SECTIONS", "attempts", "document", "readme_with", "stored"]
 
 ROOT: Final = Path(__file__).parents[1]
 STORED: Final = ROOT / "docs" / "accuracy.json"
+ATTEMPTS: Final = ROOT / "docs" / "attempts.json"
 DOCUMENT: Final = ROOT / "docs" / "accuracy.md"
 README: Final = ROOT / "README.md"
 BEGIN: Final = "<!-- accuracy: made by tools/write_accuracy.py -->"
@@ -52,6 +57,12 @@ def stored() -> dict[str, Any]:
     return found
 
 
+def attempts() -> list[Row]:
+    """What was tried for targets: docs/attempts.json, rows of "target", "tried", "figure" and "kept"."""
+    found: list[Row] = orjson.loads(ATTEMPTS.read_bytes())
+    return found
+
+
 def document(content: dict[str, Any]) -> str:
     """docs/accuracy.md."""
     lines = [
@@ -61,6 +72,8 @@ def document(content: dict[str, Any]) -> str:
         "Errors are |predicted / measured - 1| in percent; `+- %` is the median half-width of the ranges. No figure's",
         "destination, and no card with its die, was seen by anything that was fitted, unless a table says so.",
     ]
+    if "targets" in content:
+        lines += _targets(content["targets"])
     for name in _ordered(content["sections"]):
         section, found = SECTIONS.get(name, Section(heading=name)), content["sections"][name]
         lines += ["", f"## {section.heading}", ""]
@@ -80,6 +93,9 @@ def readme_with(text: str, content: dict[str, Any]) -> str:
     before, _, rest = text.partition(BEGIN)
     _, _, after = rest.partition(END)
     lines: list[str] = []
+    if "targets" in content:
+        lines += [*_table(content["targets"]["tables"][TARGETS_TITLE]), ""]
+        lines += [*_table(content["targets"]["tables"][RANGES_TITLE]), ""]
     for name in _ordered(content["sections"]):
         section = SECTIONS.get(name)
         if section is not None and section.in_readme is not None:
@@ -112,6 +128,22 @@ def _cell(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.3g}" if 0 < abs(value) < 1 else f"{value:,.1f}"
     return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _targets(found: dict[str, Any]) -> list[str]:
+    """The table of targets, that of ranges, and for each target that was missed what was tried."""
+    lines = ["", "## What was aimed at, and what was reached", "", f"`{found['command']}`"]
+    for title, rows in found["tables"].items():
+        lines += ["", f"### {title}", "", *_table(rows)]
+    lines += ["", *(f"{note}." for note in found["notes"])]
+    tried = attempts()
+    if tried:
+        lines += [
+            "", "### what was tried for targets that were missed", "",
+            "Figures are |error| in percent, mean / median, on what was held out, unless a line says otherwise.", "",
+            *_table(tried),
+        ]  # fmt: skip
+    return lines
 
 
 # -- the README's lines ------------------------------------------------------------------------------------------------
@@ -188,6 +220,11 @@ SECTIONS: Final[dict[str, Section]] = {
         words="FP32 language models of e2e/, one GPU held out in turn; from an origin, every ordered pair of GPUs.",
         folders=("e2e", "kernels"), in_readme=_models,
     ),
+    "e2e logo": Section(
+        heading="Whole models, refitted without each GPU",
+        words="The same, by weights fitted now without each die in turn; the first paper's hybrid refitted likewise.",
+        folders=("e2e", "kernels"),
+    ),
     "kernels": Section(
         heading="Single operations", words="Micro-benchmarks of kernels/, dies held out.", folders=("kernels",),
         in_readme=_operations,
@@ -203,6 +240,7 @@ SECTIONS: Final[dict[str, Section]] = {
     "traces": Section(
         heading="Recorded traces", folders=("traces",), in_readme=_elsewhere,
     ),
+    "speed": Section(heading="Time of an answer"),
     "scaling": Section(heading="Several GPUs", folders=("scaling",)),
     "convergence": Section(heading="Training to a loss", folders=("convergence",)),
     "coverage": Section(heading="What the tables of operations cover"),
@@ -211,16 +249,6 @@ SECTIONS: Final[dict[str, Section]] = {
 
 
 # -- command -----------------------------------------------------------------------------------------------------------
-
-
-def data_hash(data: Path, folders: Sequence[str]) -> str:
-    """The first digits of a SHA-256 over the names and contents of the folders' files."""
-    digest = hashlib.sha256()
-    for folder in folders:
-        for path in sorted(one for one in (data / folder).rglob("*") if one.is_file()):
-            digest.update(str(path.relative_to(data)).encode())
-            digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]
 
 
 def section_of(name: str, evaluation: dict[str, Any], data: Path | None, command: str) -> dict[str, Any]:
@@ -237,6 +265,17 @@ def section_of(name: str, evaluation: dict[str, Any], data: Path | None, command
     }
 
 
+def _take_all(content: dict[str, Any], summary: dict[str, Any]) -> None:
+    """What `surfer evaluate all` found: the targets, and each part that was evaluated as a section."""
+    content["targets"] = {
+        "command": "surfer evaluate all --data FOLDER", "tables": summary["tables"], "notes": summary["notes"]
+    }  # fmt: skip
+    for name, part in summary["parts"].items():
+        if not part["reason"]:
+            kept = {key: part[key] for key in ("command", "data_hash", "facts", "tables", "notes")}
+            content["sections"][name] = {**kept, "notes": list(dict.fromkeys(kept["notes"]))}
+
+
 def main() -> int:
     """Update the sections named, and write both texts."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -247,8 +286,12 @@ def main() -> int:
     asked = parser.parse_args()
     content = stored()
     for path in asked.files:
+        evaluation = orjson.loads(path.read_bytes())
+        if "parts" in evaluation["summary"]:
+            _take_all(content, evaluation["summary"])
+            continue
         command = " ".join(f"surfer evaluate {path.stem} --data FOLDER {asked.words}".split())
-        content["sections"][path.stem] = section_of(path.stem, orjson.loads(path.read_bytes()), asked.data, command)
+        content["sections"][path.stem] = section_of(path.stem, evaluation, asked.data, command)
     texts = {DOCUMENT: document(content), README: readme_with(README.read_text(encoding="utf-8"), content)}
     if asked.check:
         stale = [path.name for path, text in texts.items() if path.read_text(encoding="utf-8") != text]
