@@ -229,6 +229,11 @@ SECTIONS: Final[dict[str, Section]] = {
         heading="Single operations", words="Micro-benchmarks of kernels/, dies held out.", folders=("kernels",),
         in_readme=_operations,
     ),
+    "kernels logo": Section(
+        heading="Single operations, refitted without each GPU",
+        words="The same by weights fitted now, and the first paper's plain networks refitted likewise.",
+        folders=("kernels",), leave_out=("single operations, by GPU",),
+    ),
     "timm-steps": Section(
         heading="Steps under automatic mixed precision, held out",
         words="timm's tables: families of networks, half of the architectures, or the GPU left out of the fit.",
@@ -272,8 +277,12 @@ def _take_all(content: dict[str, Any], summary: dict[str, Any]) -> None:
     }  # fmt: skip
     for name, part in summary["parts"].items():
         if not part["reason"]:
-            kept = {key: part[key] for key in ("command", "data_hash", "facts", "tables", "notes")}
-            content["sections"][name] = {**kept, "notes": list(dict.fromkeys(kept["notes"]))}
+            section = SECTIONS.get(name, Section(heading=name))
+            content["sections"][name] = {
+                **{key: part[key] for key in ("command", "data_hash", "facts")},
+                "tables": {title: rows for title, rows in part["tables"].items() if title not in section.leave_out},
+                "notes": list(dict.fromkeys(part["notes"])),
+            }
 
 
 def main() -> int:

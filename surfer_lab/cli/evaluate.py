@@ -155,10 +155,15 @@ def _evaluate_all(words: dict[str, Any], json: Path | None) -> None:
         raise OptionError("all has the protocols of its parts", remedy="--protocol with one kind, as e2e or kernels")
     from surfer_lab.training.evaluate.all_parts import evaluate_all
 
-    whole = evaluate_all(
-        words["data"], sample=words["sample"], cache=words["cache"], workers=words["workers"], kept=json,
-        tell=print_line, counting=counted,
-    )  # fmt: skip
+    try:
+        whole = evaluate_all(
+            words["data"], sample=words["sample"], cache=words["cache"], workers=words["workers"], kept=json,
+            tell=print_line, counting=counted,
+        )  # fmt: skip
+    except KeyboardInterrupt:
+        if json is not None and json.is_file():
+            print_line(f"what is done is in {json}; the same command goes on from there")
+        raise
     print_line("\n" + whole.as_text() + "\n")
 
 

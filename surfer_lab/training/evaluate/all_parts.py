@@ -1,7 +1,7 @@
 """Which evaluations make the table of targets, and what is kept where one is interrupted? `surfer evaluate all`.
 
-    models (e2e), held out and refitted (logo)    operations (kernels, logo)    steps under AMP (timm-steps)
-    recorded traces (traces)                      time of an answer (speed)
+    models (e2e)    operations (kernels)    steps under AMP (timm-steps)    recorded traces    time of an answer (speed)
+    models and operations once more, refitted without each GPU (logo), with the first paper's hybrid refitted alike
 
 Parts run one after the other; after each, the file of `--json` holds all that is done, and a run with the same file
 goes on with what it lacks: a part counts as done where data, code, weights and words are those of the file's.
@@ -75,6 +75,10 @@ PARTS: Final = (
         words=(("protocol", Protocol.HELD_OUT),),
     ),
     Part(
+        name="kernels", command="surfer evaluate kernels --data FOLDER", function=evaluate_kernels,
+        folders=("kernels",), words=(("protocol", Protocol.HELD_OUT),),
+    ),
+    Part(
         name="timm-steps", command="surfer evaluate timm-steps --data FOLDER", function=_timm_steps,
         folders=("timm",), takes=("data", "sample", "cache", "workers", "progress"),
     ),
@@ -82,8 +86,8 @@ PARTS: Final = (
     Part(name="speed", command="surfer evaluate speed", function=evaluate_speed, folders=(),
          takes=("sample", "progress")),
     Part(
-        name="kernels", command="surfer evaluate kernels --data FOLDER --protocol logo", function=evaluate_kernels,
-        folders=("kernels",), words=(("protocol", Protocol.LOGO),),
+        name="kernels logo", command="surfer evaluate kernels --data FOLDER --protocol logo",
+        function=evaluate_kernels, folders=("kernels",), words=(("protocol", Protocol.LOGO),),
     ),
     Part(
         name="e2e logo", command="surfer evaluate e2e --data FOLDER --protocol logo", function=evaluate_e2e,

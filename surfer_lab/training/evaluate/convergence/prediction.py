@@ -29,6 +29,7 @@ __all__ = ["predicted_plan", "prediction_experiment", "prediction_table"]
 
 _PROBE_SEED: Final = 500
 _FIRST_SEED: Final = 10
+_DECADE: Final = 10.0
 Told = Callable[[str], None]
 
 
@@ -58,7 +59,7 @@ def predicted_plan(cluster: Cluster, workload: Workload, told: Told) -> Training
         if groups == 1:
             one = record
         elif one is not None and record.is_reached:
-            probes.append((groups, record.count / _updates_to(one, workload.easier_loss)))
+            probes.append((groups, _ratio_at_target(one, record, workload)))
     if one is None or not one.is_reached:
         raise RuntimeError(f"{workload.name}: the synchronous run does not reach its target")
     return plan_training(
@@ -123,6 +124,17 @@ def _request(
         diverged_above=50.0,
         seed=seed,
     )
+
+
+def _ratio_at_target(one: PhaseRecord, probe: PhaseRecord, workload: Workload) -> float:
+    """I_g / I_1 at the target, from a probe that stopped before it.
+
+    Groups that start together cost some updates once (the first gradients are stale before anything has moved), so that
+    the ratio at an easy loss says too much: from there on the ratio of the last decade of the loss counts.
+    """
+    easier, earlier = workload.easier_loss, _DECADE * workload.easier_loss
+    pace = (probe.count - _updates_to(probe, earlier)) / max(1, _updates_to(one, easier) - _updates_to(one, earlier))
+    return (probe.count + pace * (one.count - _updates_to(one, easier))) / one.count
 
 
 def _updates_to(record: PhaseRecord, loss: float) -> int:

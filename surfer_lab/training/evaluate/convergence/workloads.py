@@ -42,7 +42,7 @@ class Workload:
     problem: Callable[[int], ProblemFactory] = _quadratic
     base: Setting = _QUADRATIC_BASE
     untuned_rate: float = 0.1  # the best decade of a synchronous run with momentum 0.9: given to untuned runs
-    easier_loss: float = 0.1  # probes stop there
+    easier_loss: float = 0.01  # probes stop there, beyond what the start of asynchronous groups costs once
     batch_size: int = 16
     target_loss: float = 3e-4
     window: int = 8
