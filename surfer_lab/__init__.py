@@ -27,7 +27,9 @@ if TYPE_CHECKING:  # for type checkers and editors only: at run time `_HOMES` be
     from surfer_lab.trace.model import Trace
     from surfer_lab.trace.reader import read as read_trace
     from surfer_lab.trace.storage import save as save_trace
+    from surfer_lab.workloads.characterised import characterize
     from surfer_lab.workloads.prediction import predict_model
+    from surfer_lab.workloads.scheduled import schedule
 
 __version__ = "0.1.0"
 
@@ -38,6 +40,7 @@ __all__ = [
     "Trace",
     "__version__",
     "add_gpu",
+    "characterize",
     "explore",
     "gpus",
     "last",
@@ -47,6 +50,7 @@ __all__ = [
     "read_trace",
     "record",
     "save_trace",
+    "schedule",
     "trace_symbolic",
     "unload_ipython_extension",
 ]
@@ -58,6 +62,7 @@ _HOMES = {
     "SurferError": ("surfer_lab.errors", "SurferError"),
     "Trace": ("surfer_lab.trace.model", "Trace"),
     "add_gpu": ("surfer_lab.hardware.catalog", "add_gpu"),
+    "characterize": ("surfer_lab.workloads.characterised", "characterize"),
     "explore": ("surfer_lab.panel.explorer", "explore"),
     "gpus": ("surfer_lab.hardware.catalog", "load_catalog"),
     "last": ("surfer_lab.magic.history", "last"),
@@ -66,6 +71,7 @@ _HOMES = {
     "read_trace": ("surfer_lab.trace.reader", "read"),
     "record": ("surfer_lab.capture", "record"),
     "save_trace": ("surfer_lab.trace.storage", "save"),
+    "schedule": ("surfer_lab.workloads.scheduled", "schedule"),
     "trace_symbolic": ("surfer_lab.capture", "trace_symbolic"),
 }
 

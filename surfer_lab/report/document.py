@@ -33,9 +33,9 @@ from surfer_lab.report.summary import best_table, choice_cards, fact_list, headl
 from surfer_lab.view.model import RangeFigure, ViewModel
 from surfer_lab.view.stored import stored
 
-__all__ = ["html_document"]
+__all__ = ["NO_NETWORK", "html_document"]
 
-_NO_NETWORK: Final = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
+NO_NETWORK: Final = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
 
 
 def html_document(views: Sequence[ViewModel], *, title: str = "", made_on: str = "", notes: Sequence[str] = ()) -> str:
@@ -51,7 +51,7 @@ def html_document(views: Sequence[ViewModel], *, title: str = "", made_on: str =
         tag("meta", charset="utf-8"),
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
         tag("meta", name="color-scheme", content="light dark"),
-        tag("meta", http_equiv="Content-Security-Policy", content=_NO_NETWORK),
+        tag("meta", http_equiv="Content-Security-Policy", content=NO_NETWORK),
         tag("title", named),
         page_style(),
     )

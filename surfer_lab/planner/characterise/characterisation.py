@@ -36,6 +36,7 @@ __all__ = ["COUNTS", "Change", "Characterisation", "OnGpu", "RecordedRun", "char
 
 COUNTS: Final = (1, 2, 4, 8, 16)
 GAIN_COUNT: Final = 8  # GPUs at which links are compared
+COMPILER: Final = "torch.compile"
 _PAYS: Final = 1.02  # a gain below this is none
 
 
@@ -80,7 +81,7 @@ class OnGpu:
         """What was predicted to help, the largest gain first."""
         offered = (
             ("mixed precision", self.gains.amp),
-            ("torch.compile", self.gains.compiled),
+            (COMPILER, self.gains.compiled),
             (f"NVLink in place of PCIe, on {GAIN_COUNT} GPUs", self.link_gain()),
         )
         helping = [Change(name=name, factor=factor) for name, factor in offered if factor and factor >= _PAYS]
