@@ -49,7 +49,7 @@ from surfer_lab.planner.what_ifs import BatchCurve, Blocked, alternatives, batch
 from surfer_lab.report.bundle import mime_bundle
 from surfer_lab.report.provenance import new_provenance
 from surfer_lab.report.rows import csv_of, curve_rows, flat_rows, memory_rows
-from surfer_lab.report.scaled import scaled, scaled_as_asked, scaled_with_other_links, scaling_frame
+from surfer_lab.report.scaled import scaled, scaled_as_asked, scaling_frame
 from surfer_lab.report.text import text_of
 from surfer_lab.report.written import write_report
 from surfer_lab.trace.model import Trace, TraceOrigin
@@ -238,7 +238,6 @@ class Prediction:
 
     def _what_ifs(self) -> WhatIfs:
         focus, step = self._focus.gpu, self.question.step
-        curve = scaled_as_asked(self, focus)
         is_asked = self.options.precision is not Precision.AS_RUN or self.options.compile is not CompileMode.OFF
         is_quick = step.origin is not TraceOrigin.PROFILER or len(self.times.items) <= _QUICK_ITEMS
         shown = self.outcomes if self.options.on else shortlist(self.outcomes)
@@ -259,8 +258,7 @@ class Prediction:
             memory=self._memory_on(focus),
             largest_batches=self._largest_batches([outcome.gpu for outcome in shown]),
             sharded=self._sharded(),
-            scaling=curve,
-            scaling_links=scaled_with_other_links(self, focus, curve),
+            scaling=scaled_as_asked(self, focus),
             blocked=self.question.blocked,
             notes=self.question.notes,
         )

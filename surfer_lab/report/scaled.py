@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from surfer_lab.engine.options import EngineOptions
 from surfer_lab.engine.predict import predict
-from surfer_lab.errors import OptionError, SurferError, UnknownGpuError
+from surfer_lab.errors import OptionError, UnknownGpuError
 from surfer_lab.hardware.catalog import load_catalog
 from surfer_lab.hardware.gpu import Gpu
 from surfer_lab.hardware.machines import Machine, load_machines, machine_from_file
@@ -32,10 +32,7 @@ if TYPE_CHECKING:
 
     from surfer_lab.report.prediction import Prediction
 
-__all__ = [
-    "USUAL_COUNTS", "chosen_machine", "scaled", "scaled_as_asked", "scaled_with_other_links", "scaling_frame",
-    "scaling_source",
-]  # fmt: skip
+__all__ = ["USUAL_COUNTS", "chosen_machine", "scaled", "scaled_as_asked", "scaling_frame", "scaling_source"]
 
 USUAL_COUNTS: Final = (1, 2, 4, 8)
 _KINDS: Final = ("nvlink", "pcie")  # of links, where their generation follows from the GPU
@@ -54,29 +51,6 @@ def scaled_as_asked(prediction: Prediction, focus: Gpu) -> ScalingCurve | None:
         link=options.link,
         strategy=options.strategy,
     )
-
-
-def scaled_with_other_links(prediction: Prediction, focus: Gpu, asked: ScalingCurve | None) -> tuple[ScalingCurve, ...]:
-    """The curve that was asked about where NVLink, and where PCIe, connects the GPUs; without those there are not."""
-    if asked is None:
-        return ()
-    options, counts = prediction.options, [point.gpu_count for point in asked.points]
-    most = max(counts)
-    curves: dict[str, ScalingCurve] = {_link_name(asked, most): asked}
-    for kind in _KINDS:
-        try:
-            curve = scaled(
-                prediction, focus, counts=counts, machine=options.machine, link=kind, strategy=options.strategy
-            )
-        except SurferError:
-            continue  # this GPU has no such link: nothing to compare with
-        curves.setdefault(_link_name(curve, most), curve)
-    return tuple(curves.values())[1:]
-
-
-def _link_name(curve: ScalingCurve, count: int) -> str:
-    link = curve.machine.link_for(count)
-    return "" if link is None else link.name
 
 
 def scaled(
@@ -115,24 +89,21 @@ def chosen_machine(machine: Machine | str | Path | None, gpu: Gpu, link: str | N
     machines = load_machines()
     if machine is None:
         return machines.of_gpu(gpu, link)
-    found = machine if isinstance(machine, Machine) else named_machine(machine)
+    if isinstance(machine, Machine):
+        found = machine
+    elif str(machine).endswith(".toml") or isinstance(machine, Path):
+        path = Path(machine)
+        if not path.is_file():
+            raise OptionError(f"there is no file {path}", remedy="--machine NAME, or a TOML file's path")
+        found = machine_from_file(path, machines.links)
+    else:
+        found = machines.find(machine)
     if link is None:
         return found
     if link.strip().lower() not in _KINDS:
         return found.with_link(machines.link(link))
     other = machines.of_gpu(load_catalog().find(found.gpu), link)
     return replace(found, name=f"{found.name}, {other.links[0].name}", links=(*other.links, *found.links))
-
-
-def named_machine(machine: str | Path) -> Machine:
-    """The machine meant by a name, or by the path of a TOML file."""
-    machines = load_machines()
-    if not str(machine).endswith(".toml") and not isinstance(machine, Path):
-        return machines.find(machine)
-    path = Path(machine)
-    if not path.is_file():
-        raise OptionError(f"there is no file {path}", remedy="--machine NAME, or a TOML file's path")
-    return machine_from_file(path, machines.links)
 
 
 def scaling_source(prediction: Prediction, gpu_name: str) -> ScalingSource:
