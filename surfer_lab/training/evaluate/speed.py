@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -19,6 +20,8 @@ from numpy.typing import NDArray
 from surfer_lab.engine import EngineOptions, predict
 from surfer_lab.engine.learned import LearnedFamily, predict_times
 from surfer_lab.hardware.catalog import Catalog, load_catalog
+from surfer_lab.trace.columns import Interned
+from surfer_lab.trace.model import Trace
 from surfer_lab.trace.tables import ArgShapes
 from surfer_lab.training.evaluate.cases import Case, Evaluation, Table
 from surfer_lab.training.evaluate.listed_ops import captured
@@ -45,7 +48,7 @@ def evaluate_speed(
         for family in LearnedFamily
     ]
     asked += [
-        (ENGINE, f"a mix in {dtype}", partial(predict, captured(_mix(count), dtype), gpus, options=_FP32))
+        (ENGINE, f"a mix in {dtype}", partial(predict, _mix(count, dtype), gpus, options=_FP32))
         for dtype in ("float32", "float16")
     ]
     cases = []
@@ -83,15 +86,19 @@ def _shapes(family: LearnedFamily, count: int) -> NDArray[np.float64]:
     return np.stack(some[family], axis=1)
 
 
-def _mix(count: int) -> list[tuple[str, ArgShapes]]:
-    ops: list[tuple[str, ArgShapes]] = []
+def _mix(count: int, dtype: str) -> Trace:
+    """As a capture has them: each operation with the shapes that it takes and gives."""
+    ops: list[tuple[str, ArgShapes, tuple[int, ...]]] = []
     for number in range(1, count // 5 + 2):
-        rows, channels = 64 * number, 64 + number // 4
+        rows, width, batch, channels = 64 * number, 512 + 8 * number, 16 + number, 64 + number // 4
+        images = 8 + number % 32
         ops += [
-            ("aten::mm", ((rows, 1024), (1024, 512 + 8 * number))),
-            ("aten::bmm", ((16 + number, 128, 64), (16 + number, 64, 128 + number))),
-            ("aten::conv2d", ((8 + number % 32, channels, 28, 28), (64, channels, 3, 3), None)),
-            ("aten::gelu", ((rows, 1024),)),
-            ("aten::layer_norm", ((rows, 1024), (1024,), (1024,))),
+            ("aten::mm", ((rows, 1024), (1024, width)), (rows, width)),
+            ("aten::bmm", ((batch, 128, 64), (batch, 64, 128 + number)), (batch, 128, 128 + number)),
+            ("aten::conv2d", ((images, channels, 28, 28), (64, channels, 3, 3), None), (images, 64, 26, 26)),
+            ("aten::gelu", ((rows, 1024),), (rows, 1024)),
+            ("aten::layer_norm", ((rows, 1024), (1024,), (1024,)), (rows, 1024)),
         ]
-    return ops[:count]
+    trace = captured([(name, inputs) for name, inputs, _ in ops[:count]], dtype)
+    outputs: list[ArgShapes | None] = [(output,) for *_, output in ops[:count]]
+    return replace(trace, ops=replace(trace.ops, output_shapes=Interned.of(outputs)))
