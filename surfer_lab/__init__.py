@@ -29,6 +29,7 @@ if TYPE_CHECKING:  # for type checkers and editors only: at run time `_HOMES` be
     from surfer_lab.trace.storage import save as save_trace
     from surfer_lab.workloads.characterised import characterize
     from surfer_lab.workloads.prediction import predict_model
+    from surfer_lab.workloads.scheduled import schedule
 
 __version__ = "0.1.0"
 
@@ -49,6 +50,7 @@ __all__ = [
     "read_trace",
     "record",
     "save_trace",
+    "schedule",
     "trace_symbolic",
     "unload_ipython_extension",
 ]
@@ -69,6 +71,7 @@ _HOMES = {
     "read_trace": ("surfer_lab.trace.reader", "read"),
     "record": ("surfer_lab.capture", "record"),
     "save_trace": ("surfer_lab.trace.storage", "save"),
+    "schedule": ("surfer_lab.workloads.scheduled", "schedule"),
     "trace_symbolic": ("surfer_lab.capture", "trace_symbolic"),
 }
 

@@ -89,21 +89,24 @@ def chosen_machine(machine: Machine | str | Path | None, gpu: Gpu, link: str | N
     machines = load_machines()
     if machine is None:
         return machines.of_gpu(gpu, link)
-    if isinstance(machine, Machine):
-        found = machine
-    elif str(machine).endswith(".toml") or isinstance(machine, Path):
-        path = Path(machine)
-        if not path.is_file():
-            raise OptionError(f"there is no file {path}", remedy="--machine NAME, or a TOML file's path")
-        found = machine_from_file(path, machines.links)
-    else:
-        found = machines.find(machine)
+    found = machine if isinstance(machine, Machine) else named_machine(machine)
     if link is None:
         return found
     if link.strip().lower() not in _KINDS:
         return found.with_link(machines.link(link))
     other = machines.of_gpu(load_catalog().find(found.gpu), link)
     return replace(found, name=f"{found.name}, {other.links[0].name}", links=(*other.links, *found.links))
+
+
+def named_machine(machine: str | Path) -> Machine:
+    """The machine meant by a name, or by the path of a TOML file."""
+    machines = load_machines()
+    if not str(machine).endswith(".toml") and not isinstance(machine, Path):
+        return machines.find(machine)
+    path = Path(machine)
+    if not path.is_file():
+        raise OptionError(f"there is no file {path}", remedy="--machine NAME, or a TOML file's path")
+    return machine_from_file(path, machines.links)
 
 
 def scaling_source(prediction: Prediction, gpu_name: str) -> ScalingSource:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 
 from surfer_lab.errors import OptionError
-from surfer_lab.hardware.machines import Machine, load_machines, machine_from_file
 from surfer_lab.planner.convergence.devices import Device, DeviceKind
 from surfer_lab.planner.convergence.predicted_cluster import predicted_cluster
 from surfer_lab.planner.convergence.statistical_efficiency import StatisticalModel
 from surfer_lab.planner.convergence.time_to_loss import plan_training
 from surfer_lab.planner.options import predict_options
+from surfer_lab.report.scaled import named_machine
 from surfer_lab.trace.tables import TensorRole
 from surfer_lab.units import NS_PER_S
 from surfer_lab.view.training_view import TrainingView, planned_view
@@ -39,7 +37,7 @@ def planned_training(
     The step is predicted at one GPU's share with all in one group and with each by itself: the two give rate and
     overhead. Prices are the user's, else the listed ones of one GPU.
     """
-    where = _machine(machine)
+    where = named_machine(machine)
     gpus = count or where.gpus_per_node
     if batch_size < gpus:
         raise OptionError(f"a batch of {batch_size} for {gpus} GPUs", remedy="a sample for each GPU at least")
@@ -96,14 +94,6 @@ def planned_training(
         devices=[(device, gpus), *((one, 1) for one in beside)],
         notes=notes,
     )
-
-
-def _machine(name: str) -> Machine:
-    path = Path(name)
-    known = load_machines()
-    if path.suffix == ".toml":
-        return machine_from_file(path, known.links)
-    return known.find(name)
 
 
 def _rate(least: int, most: int, seconds: list[float]) -> tuple[float, float]:

@@ -107,12 +107,25 @@ def plan_jobs(
         jobs=able,
         best=min(every, key=lambda one: value_of(one, objective)),
         naive=naive,
-        bound=found.bound,
+        bound=max(found.bound, _least(useful, nodes, objective)),
         is_proven=found.is_proven,
         is_interrupted=found.is_interrupted,
         time_limit_s=time_limit_s,
         notes=tuple(notes),
     )
+
+
+def _least(jobs: Sequence[Job], nodes: Sequence[Node], objective: Objective) -> float:
+    """Hours or USD that no schedule is below, known without any search: longest job and work of all, cheapest modes."""
+    if objective is Objective.COST:
+        prices = {node.machine: node.usd_per_gpu_hour or 0.0 for node in nodes}
+        return (
+            sum(min(mode.gpu_count * mode.duration_s * prices[mode.machine] for mode in job.modes) for job in jobs)
+            / 3600
+        )
+    work = sum(min(mode.gpu_count * mode.duration_s for mode in job.modes) for job in jobs)
+    longest = max(job.release_s + min(mode.duration_s for mode in job.modes) for job in jobs)
+    return max(longest, work / sum(node.gpu_count for node in nodes)) / 3600.0
 
 
 def _check_prices(nodes: Sequence[Node], objective: Objective) -> None:

@@ -8,9 +8,9 @@ nothing). Redundantly, all GPUs together do no more work than fits before the la
 Times are whole steps of a tick: the largest that all times are multiples of, where the longest schedule that makes
 sense has few enough of them, else a round share of that schedule, durations rounded up and deadlines down: what is
 found holds, and is best to within a tick a job. One thread with a fixed seed: the same jobs give the same schedule,
-unless the time limit cuts the first question short. (Several searches interleaved in one thread, as repeatable, took
-fifty times as long to prove five jobs; a tick of a millionth took ten times as long as this one; beginning at a
-schedule made by hand helped nothing.)
+unless the time limit or Ctrl-C cuts the first question short. (Several searches interleaved in one thread, as
+repeatable, took fifty times as long to prove five jobs; a tick of a millionth took ten times as long as this one;
+beginning at a schedule made by hand helped nothing.)
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from __future__ import annotations
 import importlib.util
 import math
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import TimeoutError as FutureTimeoutError
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final
@@ -35,6 +37,7 @@ _ROUNDED_TICKS: Final = 20_000
 _SAME_S: Final = 1e-6  # 3600.0000001 s is an hour
 _SEED: Final = 1
 _FOLLOWING_LIMIT: Final = 0.1  # CP-SAT's deterministic seconds of each question after the first
+_LOOK_S: Final = 0.1  # how often a search is looked at for Ctrl-C
 _MICRO: Final = 1_000_000  # money is counted in millionths
 
 
@@ -84,10 +87,10 @@ def solve(
     if first.values is None:
         return Solved(
             schedule=None, bound=0.0, is_proven=False, is_infeasible=first.is_infeasible,
-            is_interrupted=not first.is_infeasible and first.wall_s < time_limit_s,
+            is_interrupted=first.is_interrupted,
         )  # fmt: skip
-    found, is_interrupted = first, not first.is_optimal and first.wall_s < time_limit_s
-    if not is_interrupted:
+    found = first
+    if not first.is_interrupted:
         for following in (order[1], problem.weighted_ends):
             problem.keep(found)
             after = problem.minimise(following, deterministic_limit=_FOLLOWING_LIMIT)
@@ -99,7 +102,7 @@ def solve(
         bound=max(0.0, first.bound - (problem.rounding if objective is Objective.MAKESPAN else 0.5 * len(jobs))) * unit,
         is_proven=first.is_optimal,
         is_infeasible=False,
-        is_interrupted=is_interrupted,
+        is_interrupted=first.is_interrupted,
     )
 
 
@@ -142,7 +145,7 @@ class _Found:
     bound: float
     is_optimal: bool
     is_infeasible: bool
-    wall_s: float
+    is_interrupted: bool
 
 
 class _Problem:
@@ -257,7 +260,7 @@ class _Problem:
             solver.parameters.max_time_in_seconds = wall_limit_s
         if deterministic_limit is not None:
             solver.parameters.max_deterministic_time = deterministic_limit
-        status = solver.solve(self._model, None if progress is None else _teller(cp, progress))
+        status, is_interrupted = _solved(solver, self._model, None if progress is None else _teller(cp, progress))
         is_found = status in (cp.OPTIMAL, cp.FEASIBLE)
         variables = len(self._model.proto.variables)
         return _Found(
@@ -269,7 +272,7 @@ class _Problem:
             bound=max(0.0, solver.best_objective_bound) if status != cp.INFEASIBLE else 0.0,
             is_optimal=status == cp.OPTIMAL,
             is_infeasible=status == cp.INFEASIBLE,
-            wall_s=solver.wall_time,
+            is_interrupted=is_interrupted,
         )
 
     def schedule(self, found: _Found) -> Schedule:
@@ -285,6 +288,26 @@ class _Problem:
                 )
             )
         return with_gpus(timed(Schedule(nodes=self._nodes, placements=tuple(placements))))
+
+
+def _solved(solver: Any, model: Any, teller: Any) -> tuple[Any, bool]:
+    """(status, whether Ctrl-C ended it). The search has a thread of its own, so that an interrupt reaches this one.
+
+    An interrupt ends the search, not the program: what was found so far is there.
+    """
+    solver.parameters.catch_sigint_signal = False
+    is_interrupted = False
+    with ThreadPoolExecutor(max_workers=1) as search:
+        status = search.submit(solver.solve, model, teller)
+        while True:
+            try:
+                if is_interrupted:
+                    solver.stop_search()  # again each time, should the search only be about to begin
+                return status.result(_LOOK_S), is_interrupted
+            except FutureTimeoutError:
+                continue
+            except KeyboardInterrupt:
+                is_interrupted = True
 
 
 def _teller(cp: Any, progress: Progress) -> Any:

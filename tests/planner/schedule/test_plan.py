@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import _thread
+import subprocess
+import sys
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -180,6 +184,22 @@ def test_a_search_cut_short_says_so_and_is_no_worse_than_by_hand():
     assert plan.is_proven or plan.gap_fraction > 0
 
 
+def test_an_interrupt_ends_the_search_with_the_best_so_far():
+    jobs = [job(f"job {at}", {1: 7 + at * 0.37, 2: 4 + at * 0.21, 4: 2.3 + at * 0.13, 8: 1.9}) for at in range(24)]
+    told = []
+
+    def interrupt_once(value, bound):
+        if not told:
+            _thread.interrupt_main()
+        told.append(value)
+
+    plan = plan_jobs(jobs, box(8), time_limit_s=600.0, progress=interrupt_once)
+    assert plan.is_interrupted
+    assert not plan.is_proven
+    assert plan.gap_fraction > 0
+    assert broken_rules(plan.best, jobs) == []
+
+
 def test_better_schedules_are_told_as_they_are_found():
     told = []
     jobs = [job(f"job {at}", {1: 3 + at, 2: 2 + at / 2}) for at in range(5)]
@@ -212,3 +232,10 @@ def test_memory_keeps_a_job_from_one_gpu_by_hand_too():
     made = type(job("a", {1: 1}))(name="a", modes=modes)
     plan = plan_jobs([made], box(2))
     assert [one.mode.gpu_count for one in plan.naive[1].schedule.placements] == [2]
+
+
+def test_importing_the_package_of_schedules_loads_no_or_tools():
+    asked = "import sys, surfer_lab.workloads.scheduled, surfer_lab.planner.schedule; print(sorted(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
+    assert "'ortools'" not in done.stdout
+    assert "'torch'" not in done.stdout
