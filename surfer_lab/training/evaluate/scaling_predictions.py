@@ -89,6 +89,7 @@ def predicted_run(
         tuning=Tuning(
             accumulation=run.accumulation,
             gradient_scale=run.gradient_scale,
+            bucket_mib=run.bucket_mib,
             rank_spread=rank_spread,
             dense_on_one=run.dense_on_one,
             tables=run.tables,

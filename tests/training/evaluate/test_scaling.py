@@ -51,6 +51,14 @@ def test_the_tables_are_read_as_they_are_printed(rows):
     assert (bert.run.batch, bert.run.accumulation) == (8, 256)
 
 
+def test_bert_of_that_round_sends_nothing_before_its_backward_pass_has_ended(rows):
+    bert = next(row for row in rows if row.kind == Kind.LINK and row.model == "BERT")
+    for run in (bert.run, bert.base):
+        assert run.bucket_mib is not None
+        assert run.bucket_mib * 2**20 > 4 * 340e6  # more than all its gradients
+    assert {row.model for row in rows if row.kind == Kind.LINK} == {"DLRM", "BERT", "ResNet-50", "Mask R-CNN"}
+
+
 def test_all_kinds_and_the_models_that_must_be_judged_are_there(rows):
     assert {row.kind for row in rows} == {Kind.SCALING, Kind.LINK, Kind.STRATEGY, Kind.PRECISION, Kind.COMPILE}
     judged = {row.model for row in rows if row.kind == Kind.SCALING}
