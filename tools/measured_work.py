@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -33,6 +33,7 @@ from surfer_lab.trace.tables import (
     StepTable,
     TensorTable,
 )
+from surfer_lab.training.fit.deepbench import deepbench_ops
 from surfer_lab.units import NS_PER_MS
 
 __all__ = ["MeasuredModel", "MeasuredOp", "deepbench", "kernel_timings", "models", "trace_of"]
@@ -40,10 +41,7 @@ __all__ = ["MeasuredModel", "MeasuredOp", "deepbench", "kernel_timings", "models
 ROWS_PER_TABLE: Final = 6_000
 FLOOR_QUANTILE: Final = 0.005
 FLOOR_TAKEN: Final = 0.9
-DEEPBENCH_FLOOR_MS: Final = 0.005
-DEEPBENCH_SHORTEST_MS: Final = 0.02
 MODEL_FLOOR_MS: Final = 0.008
-DEEPBENCH_DTYPES: Final = {"fp32": "float32", "fp16 inputs, fp16 mul, fp32 add": "float16"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,64 +121,17 @@ def _timing(operation: str, dims: Sequence[str], row: Any) -> MeasuredOp:
 
 def deepbench(folder: Path, catalog: Catalog) -> dict[str, list[MeasuredOp]]:
     """Training GEMMs and convolutions by GPU name: forward, data gradient and weight gradient apart; fp32 and fp16."""
-    table = pd.read_csv(folder / "deepbench" / "kernels.csv", low_memory=False)
-    table = table[(table["mode"] == "train") & table.kind.isin(["gemm", "conv"])]
-    table = table[table.precision.isin(DEEPBENCH_DTYPES)]
-    found: dict[str, list[MeasuredOp]] = {}
-    for row in table.itertuples():
-        gpu = catalog.find_spelling("deepbench", str(row.gpu))
-        if gpu is not None:
-            found.setdefault(gpu.name, []).extend(_deepbench_ops(row))
-    return {name: list({op.key: op for op in ops}.values()) for name, ops in found.items()}
-
-
-def _deepbench_ops(row: Any) -> Iterator[MeasuredOp]:
-    dtype = DEEPBENCH_DTYPES[row.precision]
-    if row.kind == "gemm":
-        m, n, k = int(row.m), int(row.n), int(row.k)
-        product = ("gemm", dtype, m, n, k, row.a_trans, row.b_trans)
-        yield from _deepbench_op(product, "aten::mm", ((m, k), (k, n)), dtype, (), float(row.fwd_ms))
-        return
-    image = (int(row.n), int(row.c), int(row.h), int(row.w))
-    weight = (int(row.k), int(row.c), int(row.r), int(row.s))
-    strides, paddings = (int(row.stride_h), int(row.stride_w)), (int(row.pad_h), int(row.pad_w))
-    sides = [
-        (side + 2 * padding - kernel) // stride + 1
-        for side, padding, kernel, stride in zip(image[2:], paddings, weight[2:], strides, strict=True)
-    ]
-    output = (image[0], weight[0], *sides)
-    key = ("conv", dtype, image, weight, strides, paddings)
-    settings = (_printed(strides), _printed(paddings), "[1, 1]")
-    forward = ("", "", "", *settings, "1")
-    yield from _deepbench_op(
-        (*key, "forward"), "aten::conv2d", (image, weight, None), dtype, forward, float(row.fwd_ms)
-    )
-    for which, mask, time_ms in (
-        ("data", "[True, False, False]", row.bwd_inputs_ms),
-        ("weight", "[False, True, False]", row.bwd_params_ms),
-    ):
-        arguments = ("", "", "", "[0]", *settings, "False", "[0, 0]", "1", mask)
-        shapes = (output, image, weight)
-        yield from _deepbench_op((*key, which), "aten::convolution_backward", shapes, dtype, arguments, float(time_ms))
-
-
-def _printed(pair: tuple[int, int]) -> str:
-    return f"[{pair[0]}, {pair[1]}]"
-
-
-def _deepbench_op(
-    key: tuple[object, ...], name: str, shapes: ArgShapes, dtype: str, arguments: tuple[str, ...], time_ms: float
-) -> Iterator[MeasuredOp]:
-    if time_ms >= DEEPBENCH_SHORTEST_MS:
-        yield MeasuredOp(
-            key=key,
-            name=name,
-            shapes=shapes,
-            dtypes=tuple(dtype if shape is not None else None for shape in shapes),
-            arguments=arguments,
-            duration_ns=(time_ms - DEEPBENCH_FLOOR_MS) * NS_PER_MS,
-            kernel_name="",
-        )
+    return {
+        name: [
+            MeasuredOp(
+                key=op.key, name=op.name, shapes=op.shapes, arguments=op.arguments, kernel_name="",
+                dtypes=tuple(op.dtype if shape is not None else None for shape in op.shapes),
+                duration_ns=op.time_ms * NS_PER_MS,
+            )
+            for op in ops
+        ]
+        for name, ops in deepbench_ops(folder, catalog).items()
+    }  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,8 @@ import importlib.util
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 from tqdm import tqdm
@@ -15,7 +16,13 @@ from surfer_lab.cli.commands import app
 from surfer_lab.cli.terminal import print_line, speaks_plainly
 from surfer_lab.errors import OptionError
 
+if TYPE_CHECKING:
+    from surfer_lab.training.fit.train import TrainingRun
+
 __all__ = ["app", "train"]
+
+ROUNDING: Final = 0.05  # of a figure in percent, between machines
+FIT_POINTS: Final = 1.0  # between fits on machines that round otherwise: figures of few cases move most
 
 
 @app.command()
@@ -27,6 +34,13 @@ def train(
     ] = None,
     cache: Annotated[Path | None, typer.Option("--cache", metavar="DIR", help="Where captures are kept.")] = None,
     workers: Annotated[int, typer.Option("--workers", metavar="N", min=0, help="Processes that capture models.")] = 2,
+    check: Annotated[
+        bool,
+        typer.Option(
+            "--check",
+            help="Hold the weights in use against this fit: their held-out figures, worked out again, and their bytes.",
+        ),
+    ] = False,
     make_table: Annotated[
         bool, typer.Option("--make-table", help="Only capture timm's models and make the table of their operations.")
     ] = False,
@@ -43,15 +57,38 @@ def train(
     if make_table:
         _make_table(data, folder, workers)
         return
-    if out is None:
+    if out is None and not check:
         raise OptionError("where are the weights to go?", remedy="--out DIR")
     from surfer_lab.training.fit.text import text_of
     from surfer_lab.training.fit.train import train as fit
 
-    with _counted() as progress:
-        run = fit(data, out, cache=folder, workers=workers, progress=progress)
-    print_line(text_of(run.manifest))
-    print_line(f"{run.weight_bytes:,} bytes in {run.folder}")
+    with TemporaryDirectory() as temporary, _counted() as progress:
+        run = fit(data, out or Path(temporary), cache=folder, workers=workers, progress=progress)
+        print_line(text_of(run.manifest))
+        print_line(f"{run.weight_bytes:,} bytes" + ("" if out is None else f" in {out}"))
+        if check:
+            _check(run, data, folder)
+
+
+def _check(run: TrainingRun, data: Path, cache: Path) -> None:
+    """Print how the weights in use and their manifest compare with the fit; OptionError where figures differ."""
+    from surfer_lab.engine.learned.routing import manifest
+    from surfer_lab.engine.learned.weight_files import weight_folder
+    from surfer_lab.training.fit.reproduced import differences, files_that_differ, reproduced_figures
+    from surfer_lab.training.fit.text import text_of_check
+
+    found = reproduced_figures(weight_folder(), data, cache)
+    stated = differences(manifest(), found)
+    fitted = differences(run.manifest, found)
+    print_line(text_of_check("weights in use, worked out again, beside their manifest", stated, ROUNDING))
+    print_line(text_of_check("weights in use, worked out again, beside this fit", fitted, FIT_POINTS))
+    other = files_that_differ(weight_folder(), run.folder)
+    print_line(f"files with other bytes: {', '.join(other) or 'none'}")
+    if any(one.size > ROUNDING for one in stated) or any(one.size > FIT_POINTS for one in fitted):
+        raise OptionError(
+            "the weights in use do not reach their figures, or another fit does not",
+            remedy="the data and the table of steps that the manifest names by their hashes",
+        )
 
 
 def _make_table(data: Path, folder: Path, workers: int) -> None:

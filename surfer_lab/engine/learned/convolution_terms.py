@@ -10,7 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from surfer_lab.engine.learned.form import Real, Terms, as_rows
+from surfer_lab.engine.learned.form import Column, Real, Terms, as_rows, in_burst_columns
 from surfer_lab.engine.learned.machine import Machines
 
 __all__ = ["convolution_terms"]
@@ -19,6 +19,8 @@ _FP32_BYTES: Final = 4.0
 _TAPS: Final = 9.0
 _SMALL_PATCH, _LARGE_PATCH = 16.0, 36.0  # products of a Winograd patch with 2x2 and with 4x4 results
 _DEPTH: Final = 8.0
+_PATCH_TILES: Final = ((128, 128), (128, 64), (32, 128), (128, 32))  # of the products of transformed patches
+_SPANS: Final = (2, 4, 8, 16, 32)  # pixels of a side that blocks and transforms take at once: 17 cost what 32 do
 
 
 def convolution_terms(shapes: Real, machines: Machines) -> Terms:
@@ -33,20 +35,37 @@ def convolution_terms(shapes: Real, machines: Machines) -> Terms:
     weights = inputs * outputs
     moved = _FP32_BYTES * (pixels * (inputs + outputs) + _TAPS * weights)
     moved_fused = moved + 2.0 * _FP32_BYTES * _SMALL_PATCH * weights
-    moved_apart = moved + 2.0 * _FP32_BYTES * _LARGE_PATCH * (large * (inputs + outputs) + weights)
-    waves = [
-        np.ceil(pixels / 128) * np.ceil(outputs / 64) / machines.sm_count,
-        np.ceil(small / 32) * np.ceil(outputs / 128) / machines.sm_count,
-        _LARGE_PATCH * np.ceil(large / 64) * np.ceil(outputs / 64) / machines.sm_count,
-    ]
-    columns = [column for one in waves for column in (np.log(one / np.ceil(one)), np.clip(np.log(one), -6.0, 4.0))]
+    transformed = _FP32_BYTES * _LARGE_PATCH * large * (inputs + outputs)
+    moved_apart = moved + 2.0 * (transformed + _FP32_BYTES * _LARGE_PATCH * weights)
+    sms = machines.sm_count
+    columns: list[Column] = []
+    for blocks in (
+        np.ceil(pixels / 128) * np.ceil(outputs / 64),
+        np.ceil(small / 32) * np.ceil(outputs / 128),
+        _LARGE_PATCH * np.ceil(large / 64) * np.ceil(outputs / 64),
+    ):
+        waves = np.log(blocks) - np.log(sms)
+        columns += [waves - np.log(np.ceil(blocks / sms)), np.clip(waves, -6.0, 4.0)]
+    for tall, wide in _PATCH_TILES:
+        blocks = _LARGE_PATCH * np.ceil(large / tall) * np.ceil(outputs / wide)
+        columns += [
+            np.log(large * outputs * _LARGE_PATCH / (blocks * tall * wide)),
+            np.log(blocks) - np.log(sms) - np.log(np.ceil(blocks / sms)),
+        ]
+    columns += [_against_cache(size, machines) for size in (
+        transformed, _FP32_BYTES * _LARGE_PATCH * weights, _FP32_BYTES * pixels * inputs, _FP32_BYTES * pixels * outputs
+    )]  # fmt: skip
+    columns += [np.log(_up(side, unit) / side) for unit in _SPANS]
+    columns += [np.log(_up(channels, 32) / channels) for channels in (inputs, outputs)]
     columns += [np.log(inputs), np.log(outputs), np.log(batch), np.log(side)]
-    columns += [(channels % unit == 0) for channels in (inputs, outputs) for unit in (4, 8)]
+    columns += [(channels % unit == 0) for channels in (inputs, outputs) for unit in (4, 8, 32)]
+    columns += [(batch % unit == 0) for unit in (4, 8, 32)]
     columns += [
         side % 4 / 4.0, side % 2,
         np.log(apart / flop), np.log(fused / flop), np.log(direct / flop),
         np.clip(np.log(apart / moved_apart), 0.0, 6.0), np.log(flop / moved),
         np.clip(np.log(flop / machines.sm_count / 1e6), -6.0, 12.0),
+        *in_burst_columns(machines.in_burst, apart / machines.flop_per_ms),
     ]  # fmt: skip
     compute = as_rows([one / machines.flop_per_ms for one in (direct, fused, apart)])
     memory = as_rows([one / machines.bytes_per_ms for one in (moved, moved_fused, moved_apart)])
@@ -56,3 +75,11 @@ def convolution_terms(shapes: Real, machines: Machines) -> Terms:
 def _up(value: Real, unit: float) -> Real:
     whole: Real = np.ceil(value / unit) * unit
     return whole
+
+
+def _against_cache(size: Real, machines: Machines) -> Real:
+    """Of bytes against the L2 cache, a logarithm; a cache of unknown size is taken to be as large as they are."""
+    known = machines.l2_bytes > 0
+    ratio = np.log(size) - np.log(np.where(known, machines.l2_bytes, 1.0))
+    limited: Real = np.where(known, np.clip(ratio, -4.0, 4.0), 0.0)
+    return limited

@@ -5,7 +5,8 @@
 over the algorithms a that a library could pick (a product has one, a 3x3 convolution three), with C_a the time of its
 arithmetic at the sustained rate, whole tiles and waves counted where the tile is known, M_a the time of its bytes at
 the sustained bandwidth. Network outputs o: u = 1.1 sigmoid(o + 2), w = 1.2 sigmoid(o + 1), t0 = 0.05 softplus(o - 4)
-ms, in the order u_1..u_A, w_1..w_A, t0. `training.fit` holds the same form in torch; a test keeps the two together.
+ms, in the order u_1..u_A, w_1..w_A, t0; of u and w, o is at least -12. `training.fit` holds the same form in torch; a
+test keeps the two together.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["COLUMNS", "Column", "LearnedFamily", "Real", "Terms", "as_rows", "combined_ms"]
+__all__ = ["COLUMNS", "Column", "LearnedFamily", "Real", "Terms", "as_rows", "combined_ms", "in_burst_columns"]
 
 Real = NDArray[np.floating[Any]]
 Column = NDArray[Any]
@@ -26,6 +27,7 @@ COMPUTE_CEILING: Final = 1.1  # of the sustained rate: it is a median, single sh
 MEMORY_CEILING: Final = 1.2  # caches
 COMPUTE_OFFSET: Final = 2.0
 MEMORY_OFFSET: Final = 1.0
+LEAST_OUTPUT: Final = -12.0  # an algorithm that is out of the question, in numbers that do not overflow
 FLOOR_MS: Final = 0.05
 FLOOR_OFFSET: Final = 4.0
 OVERLAP: Final = 3.0
@@ -69,8 +71,9 @@ def as_rows(columns: Sequence[Column]) -> NDArray[np.float32]:
 def combined_ms(outputs: NDArray[np.float32], compute_ms: Real, memory_ms: Real) -> Real:
     """The form of the module's docstring: outputs (rows, 2 A + 1), times (rows, A) each; ms, (rows,)."""
     algorithms = compute_ms.shape[1]
-    u = COMPUTE_CEILING * _sigmoid(outputs[:, :algorithms] + np.float32(COMPUTE_OFFSET))
-    w = MEMORY_CEILING * _sigmoid(outputs[:, algorithms : 2 * algorithms] + np.float32(MEMORY_OFFSET))
+    shares = np.maximum(outputs[:, : 2 * algorithms], np.float32(LEAST_OUTPUT))
+    u = COMPUTE_CEILING * _sigmoid(shares[:, :algorithms] + np.float32(COMPUTE_OFFSET))
+    w = MEMORY_CEILING * _sigmoid(shares[:, algorithms:] + np.float32(MEMORY_OFFSET))
     arithmetic, moving = compute_ms / u, memory_ms / w
     each = np.cbrt(arithmetic * arithmetic * arithmetic + moving * moving * moving)  # the exponent OVERLAP
     chosen = each[:, 0]
@@ -81,6 +84,11 @@ def combined_ms(outputs: NDArray[np.float32], compute_ms: Real, memory_ms: Real)
     floor = FLOOR_MS * np.logaddexp(np.float32(0.0), outputs[:, -1] - np.float32(FLOOR_OFFSET))
     total: Real = floor + chosen
     return total
+
+
+def in_burst_columns(in_burst: Real, compute_ms: Real) -> list[Column]:
+    """Of boards that do not hold their rate: that they do not, and how long the arithmetic takes at it."""
+    return [in_burst, in_burst * np.clip(np.log(compute_ms), -3.0, 5.0)]
 
 
 def _sigmoid(x: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -1,7 +1,8 @@
 """What do the facts of items mean on GPUs? Two times, of arithmetic and of bytes, and features without units.
 
-Features that name no GPU are worked out once an item; only waves, intensity and sizes against caches are worked out for
-each pair of item and GPU. No peak rates, clocks or names: a network would learn by heart what few GPUs are in the data.
+Features that name no GPU are worked out once an item; only waves and intensity are worked out for each pair of item and
+GPU. No peak rates, clocks or names: a network would learn by heart what few GPUs are in the data. Nor sizes against the
+SMs or the cache: with them, steps of a GPU held out came less near.
 Sizes count up to where they fill any GPU: a batch twice as large then takes twice as long.
 
 `shortest_ms` is the time below which no item is predicted: of the arithmetic at the greater of peak and sustained rate
@@ -50,7 +51,6 @@ _PRODUCTS: Final = (Family.MM, Family.BMM, Family.ATTENTION, Family.ATTENTION_BA
 _FP32: Final = CLASS_INDEX[RateClass.FP32]
 _FP16: Final = CLASS_INDEX[RateClass.FP16]
 _TILES: Final = ((128, 128), (128, 64), (64, 128), (64, 64))
-_THREADS_AN_SM: Final = 2048
 _MS_A_SECOND: Final = 1e3
 _SHORTEST_MS: Final = 1e-9  # logarithms of nothing
 
@@ -135,16 +135,7 @@ def item_terms(facts: F64, classes: I8, gpus: Sequence[Gpu]) -> ItemTerms:
     cached = cached_bandwidth(rates.bytes_per_s, l2, moved / launches, arithmetic)
     drawn = np.where((threads > 0) & ~arithmetic, threads / launches * BYTES_PER_S_PER_THREAD, np.inf)
     slowed = (rates.bytes_per_s[:, None] / np.minimum(cached, drawn)).astype(np.float32)
-    sm_count = rates.sm_count[:, None]
-    # a cache of unknown size is taken to be as large as what is moved
-    against_cache = np.where(l2[:, None] > 0, _log(moved / launches + 1.0) - _log(np.maximum(l2, 1.0))[:, None], 0.0)
-    columns = [
-        np.clip(np.log(compute) - np.log(whole), -4, 4),
-        np.clip(against_cache, -4, 3),
-        np.clip(_log(np.maximum(flop, 1.0) / 1e6) - _log(sm_count), -6, 5),
-        np.clip(_log(np.maximum(threads, 1.0) / _THREADS_AN_SM) - _log(sm_count), -4, 4),
-        *_waves(facts, sm_count),
-    ]  # fmt: skip
+    columns = [np.clip(np.log(compute) - np.log(whole), -4, 4), *_waves(facts, rates.sm_count[:, None])]
     return ItemTerms(
         of_item=item_features(facts),
         of_pair=np.stack(columns, axis=2).astype(np.float32),
@@ -173,11 +164,6 @@ def _shortest_ms(facts: F64, classes: I8, gpus: Sequence[Gpu]) -> F32:
 def _fastest(gpu: Gpu, rate_class: RateClass) -> float:
     sustained = gpu.sustained.get(rate_class)
     return max(gpu.peak_flop_per_s.get(rate_class, 0.0), sustained.per_s if sustained is not None else 0.0) or np.inf
-
-
-def _log(values: F64) -> F32:
-    logs: F32 = np.log(values).astype(np.float32)
-    return logs
 
 
 def _waves(facts: F64, sm_count: F64) -> list[F32]:

@@ -122,7 +122,7 @@ def predict_times(
     if not len(shapes) or not gpus:
         return np.zeros((len(gpus), len(shapes)))
     distinct, which = np.unique(np.asarray(shapes, dtype=np.float64), axis=0, return_inverse=True)
-    machines = machines_of(gpus, long_run=long_run).against_items()
+    machines = machines_of(gpus, family, long_run=long_run).against_items()
     single = distinct.astype(np.float32)
     pieces, times_over = _in_pieces(family, single, machines.sm_count)
     alone = network_ms(network(family, without_die), terms(family, pieces, machines)) * times_over

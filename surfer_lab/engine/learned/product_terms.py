@@ -11,7 +11,7 @@ from typing import Final
 
 import numpy as np
 
-from surfer_lab.engine.learned.form import Column, LearnedFamily, Real, Terms, as_rows
+from surfer_lab.engine.learned.form import Column, LearnedFamily, Real, Terms, as_rows, in_burst_columns
 from surfer_lab.engine.learned.machine import Machines
 
 __all__ = ["product_terms"]
@@ -53,6 +53,8 @@ def product_terms(shapes: Real, machines: Machines, family: LearnedFamily) -> Te
         np.clip(np.log(batch), 0.0, 8.0),
     ]  # fmt: skip
     compute = np.broadcast_to(counted / machines.flop_per_ms, memory.shape)
+    if family is LearnedFamily.BMM:
+        columns += in_burst_columns(machines.in_burst, compute)
     return Terms(as_rows(columns), compute.reshape(-1, 1), memory.reshape(-1, 1))
 
 

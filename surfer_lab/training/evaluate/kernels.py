@@ -115,7 +115,7 @@ def _gpu_cases(
     if len(probes):
         scale = float(np.median((measured - floor)[probes] / _learned_ms(timings, index, probes, without)))
     learned = _learned_ms(timings, index, judged, without)
-    machines = machines_of([gpu], long_run=False).take(np.zeros(len(judged), dtype=np.int64))
+    machines = machines_of([gpu], timings.family, long_run=False).take(np.zeros(len(judged), dtype=np.int64))
     roofline = parametric_ms(timings.family, timings.shapes[judged], machines)
     constant = float(np.median(((measured - floor) / plain_ms)[~timings.on_die(gpu.die)]))
     for method, predicted in (

@@ -33,8 +33,10 @@ _OP_NS: Final = 10_000  # host time of an operation; no GPU time depends on it
 _LAUNCH_NS: Final = 100  # launched ahead: the host is never what is waited for
 
 
-def captured(ops: Sequence[tuple[str, ArgShapes]], dtype: str = "float32") -> Trace:
-    """Operations one after the other on tensors of one dtype, one step."""
+def captured(
+    ops: Sequence[tuple[str, ArgShapes]], dtype: str = "float32", *, arguments: Sequence[tuple[str, ...]] | None = None
+) -> Trace:
+    """Operations one after the other on tensors of one dtype, one step; `arguments`: of each, as profilers say them."""
     count = len(ops)
     start = np.arange(count, dtype=np.int64) * _OP_NS
     nothing = np.full(count, -1, dtype=np.int32)
@@ -48,10 +50,10 @@ def captured(ops: Sequence[tuple[str, ArgShapes]], dtype: str = "float32") -> Tr
         thread=np.zeros(count, np.int32),
         parent=nothing,
         input_shapes=Interned.of([shapes for _, shapes in ops]),
-        input_dtypes=Interned.of([(dtype,) * len(shapes) for _, shapes in ops]),
+        input_dtypes=Interned.of([tuple(None if one is None else dtype for one in shapes) for _, shapes in ops]),
         output_shapes=Interned.absent(count),
         output_dtypes=Interned.absent(count),
-        arguments=Interned.of([() for _ in ops]),
+        arguments=Interned.of([() for _ in ops] if arguments is None else list(arguments)),
         memory_format=np.zeros(count, np.int8),
         module=Interned.absent(count),
         source=Interned.absent(count),

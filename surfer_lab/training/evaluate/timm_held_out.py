@@ -87,6 +87,7 @@ def held_out_timm(
     progress: Progress | None = None,
 ) -> tuple[list[Case], tuple[Table, ...]]:  # fmt: skip
     """Cases and tables; none where no step is captured, or no weights are shipped and none are to be fitted."""
+    from surfer_lab.training.fit.deepbench import single_ops
     from surfer_lab.training.fit.efficiency_fit import StepFitSettings, roofline_efficiency, steps_ms
     from surfer_lab.training.fit.step_protocols import held_out_steps, parts_of, step_rows
     from surfer_lab.training.fit.step_table import collect_steps, table_path
@@ -104,7 +105,8 @@ def held_out_timm(
     predicted: dict[str, F64] = {}
     if protocol is Protocol.LOGO:
         told = None if progress is None else lambda what: progress(what, 0, 1)
-        predicted = {way.name: way.predicted_ms for way in held_out_steps(steps, StepFitSettings(), progress=told)}
+        taught = step_rows(rows, table, catalog, single_ops(data, catalog))
+        predicted = {way.name: way.predicted_ms for way in held_out_steps(taught, StepFitSettings(), progress=told)}
     else:
         for name, parts in parts_of(steps):
             predicted[name] = np.full(len(steps), np.nan)

@@ -20,6 +20,7 @@ from surfer_lab.engine.learned.form import (
     COMPUTE_OFFSET,
     FLOOR_MS,
     FLOOR_OFFSET,
+    LEAST_OUTPUT,
     MEMORY_CEILING,
     MEMORY_OFFSET,
     OVERLAP,
@@ -51,8 +52,9 @@ class FitSettings:
 def form_ms(outputs: torch.Tensor, compute_ms: torch.Tensor, memory_ms: torch.Tensor) -> torch.Tensor:
     """The form of `engine.learned.form`, differentiable."""
     algorithms = compute_ms.shape[1]
-    u = COMPUTE_CEILING * torch.sigmoid(outputs[:, :algorithms] + COMPUTE_OFFSET)
-    w = MEMORY_CEILING * torch.sigmoid(outputs[:, algorithms : 2 * algorithms] + MEMORY_OFFSET)
+    shares = outputs[:, : 2 * algorithms].clamp(min=LEAST_OUTPUT)
+    u = COMPUTE_CEILING * torch.sigmoid(shares[:, :algorithms] + COMPUTE_OFFSET)
+    w = MEMORY_CEILING * torch.sigmoid(shares[:, algorithms:] + MEMORY_OFFSET)
     each = ((compute_ms / u) ** OVERLAP + (memory_ms / w) ** OVERLAP) ** (1.0 / OVERLAP)
     best = each.min(dim=1, keepdim=True).values
     chosen = best[:, 0] * ((each / best) ** -SELECTION).sum(dim=1) ** (-1.0 / SELECTION)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from surfer_lab.training.fit.reproduced import Difference
 from surfer_lab.training.timm_table.rows import TABLE
 
-__all__ = ["text_of"]
+__all__ = ["text_of", "text_of_check"]
 
 
 def text_of(manifest: dict[str, Any]) -> str:
@@ -43,3 +44,21 @@ def text_of(manifest: dict[str, Any]) -> str:
 def _row(one: dict[str, Any]) -> str:
     name = " ".join(str(one[column]) for column in TABLE)
     return f"  {name:44} {one['mean_percent']:6.1f} {one['median_percent']:6.1f}"
+
+
+def text_of_check(title: str, compared: list[Difference], allowed: float) -> str:
+    """What a comparison of figures found: how many, the largest difference, and each that is larger than allowed."""
+    largest = max(compared, key=lambda one: one.size, default=None)
+    if largest is None:
+        return f"{title}: no figures"
+    lines = [f"{title}: {len(compared):,} figures, the largest difference {largest.size:.2f} ({largest.name})"]
+    lines += [
+        f"  {one.name}: {_number(one.stated)} stated, {_number(one.found)} found"
+        for one in compared
+        if one.size > allowed
+    ]
+    return "\n".join(lines)
+
+
+def _number(value: float | None) -> str:
+    return "nothing" if value is None else f"{value:.2f}"

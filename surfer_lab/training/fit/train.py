@@ -2,9 +2,9 @@
 
     timings of a family -> a network without each die -> its errors there, beside the roofline's -> the route
                         -> a network of all dies      -> what is used
-    steps of timm       -> efficiencies through the sum (`train_steps`)
+    steps of timm, and single operations of DeepBench in half precision -> efficiencies through the sum (`train_steps`)
 
-Deterministic: the same data gives the same files. Reads `kernels/` and `timm/`; other tables' times are judges.
+Deterministic: the same data gives the same files. Other tables' times are judges.
 """
 
 from __future__ import annotations
@@ -26,18 +26,24 @@ from surfer_lab.engine.learned.parametric import NETWORK_SHARE, drawn_to_rooflin
 from surfer_lab.engine.learned.predictor import ALL_DIES, Network, network_ms, terms
 from surfer_lab.errors import OptionError
 from surfer_lab.hardware.catalog import Catalog, load_catalog
+from surfer_lab.training.fit.deepbench import table_of_deepbench
 from surfer_lab.training.fit.gradient_fit import FitSettings, fit_network
 from surfer_lab.training.fit.micro_benchmarks import TABLES, Timings, read_timings
 from surfer_lab.training.fit.train_steps import train_steps
 
-__all__ = ["TrainingRun", "held_out_figures", "is_routed", "train"]
+__all__ = ["SETTINGS", "TrainingRun", "held_out_figures", "is_routed", "predicted_without_each_die", "train"]
 
 F64 = NDArray[np.float64]
 Progress = Callable[[str, int, int], None]  # what is fitted, how many are done, of how many
 
 MAX_WEIGHT_BYTES: Final = 2_000_000
-# rows are drawn by their dies' equal share, times the root of their length within these bounds: products of models are
-# long, and most micro-benchmarks are short
+SETTINGS: Final = {
+    LearnedFamily.LINEAR: FitSettings(),
+    LearnedFamily.BMM: FitSettings(weight_decay=0.5),
+    LearnedFamily.CONV: FitSettings(hidden=16, weight_decay=0.5),
+}
+# rows are drawn by their dies' equal share, of products times the root of their length within these bounds: products of
+# models are long, and most of those that were timed are short
 _LENGTH_MS: Final = (0.05, 3.0)
 _WON_SHARE: Final = 0.5  # of the cases, beside a smaller median: what a route takes
 _DECIMALS: Final = 4
@@ -65,10 +71,10 @@ def train(
 ) -> TrainingRun:
     """Fit `families` and write weights and manifest.json to `out_dir`; OptionError where a table is missing.
 
-    `cache` holds captured steps of timm's networks, or the table of their items: None, or none there: no efficiencies
-    are fitted through the sum.
+    `settings` instead of `SETTINGS` for every family. `cache` holds captured steps of timm's networks, or the table of
+    their items: None, or none there: no efficiencies are fitted through the sum.
     """
-    chosen, cards = settings or FitSettings(), catalog or load_catalog()
+    cards = catalog or load_catalog()
     for family in families:
         table = data_dir / "kernels" / f"{TABLES[family][0]}.parquet"
         if not table.is_file():
@@ -79,23 +85,23 @@ def train(
     for family in families:
         timings = read_timings(data_dir, family, cards)
         rows = _terms(timings)
-        predicted = np.full(len(timings), np.nan)
+        without: dict[str, Network] = {}
         for die in (*timings.dies, ALL_DIES):
             if progress is not None:
                 progress(f"{family.value}, {'all dies' if die == ALL_DIES else f'without {die}'}", done, total)
             seen = ~timings.on_die(die)
-            fitted = _fit(timings.of(seen), _some(rows, seen), chosen)
+            fitted = _fit(timings.of(seen), _some(rows, seen), settings or SETTINGS[family])
             if die != ALL_DIES:
-                predicted[~seen] = network_ms(fitted, _some(rows, ~seen))
+                without[die] = fitted
             _save(fitted, out_dir / f"{family.value}-{die}.npz")
             done += 1
-        held_out = held_out_figures(timings, predicted)
+        held_out = held_out_figures(timings, predicted_without_each_die(timings, without))
         entries[family.value] = {"routed": is_routed(held_out), **_described(timings, rows), "held_out": held_out}
     manifest: dict[str, Any] = {
-        "schema": 2,
+        "schema": 3,
         "form": "T = t0 + smooth minimum of ((C/u)^3 + (M/w)^3)^(1/3); engine/learned/form.py",
         "units": {"time": "ms", "compute and memory terms": "ms", "shapes": "elements"},
-        "settings": asdict(chosen),
+        "settings": {one.value: asdict(settings or SETTINGS[one]) for one in families},
         "network_share": {one.value: NETWORK_SHARE[one] for one in families},
         "data": {f"kernels/{TABLES[one][0]}.parquet": _hash(data_dir, one) for one in families},
         "families": entries,
@@ -105,7 +111,9 @@ def train(
         if of_steps is not None:
             for name, weights in of_steps.weights.items():
                 _save_efficiency(weights, out_dir / f"{name}.npz")
-            manifest["data"]["timm/bench.csv"] = _sha256(data_dir / "timm" / "bench.csv")
+            for table in (data_dir / "timm" / "bench.csv", table_of_deepbench(data_dir)):
+                if table.is_file():
+                    manifest["data"][table.relative_to(data_dir).as_posix()] = _sha256(table)
             manifest["steps"] = of_steps.entry
     (out_dir / "manifest.json").write_bytes(orjson.dumps(manifest, option=orjson.OPT_INDENT_2))
     size = sum(file.stat().st_size for file in sorted(out_dir.iterdir()) if file.suffix in (".npz", ".json"))
@@ -114,6 +122,15 @@ def train(
             f"the weights take {size:,} bytes", remedy=f"fewer members: at most {MAX_WEIGHT_BYTES:,} bytes"
         )
     return TrainingRun(folder=out_dir, weight_bytes=size, manifest=manifest)
+
+
+def predicted_without_each_die(timings: Timings, without: dict[str, Network]) -> F64:
+    """Times of each row by the network that never saw its die, ms, (rows,); `without`: networks by that die."""
+    rows, predicted = _terms(timings), np.full(len(timings), np.nan)
+    for die, fitted in without.items():
+        held = timings.on_die(die)
+        predicted[held] = network_ms(fitted, _some(rows, held))
+    return predicted
 
 
 def is_routed(held_out: dict[str, Any]) -> bool:
@@ -128,7 +145,7 @@ def held_out_figures(timings: Timings, network_alone_ms: F64) -> dict[str, Any]:
     Harness launches are added to both; the network's times, made without the row's die, are drawn to the roofline.
     """
     measured = timings.measured_ms
-    machines = machines_of(timings.gpus, long_run=False).take(timings.gpu)
+    machines = machines_of(timings.gpus, timings.family, long_run=False).take(timings.gpu)
     roofline_ms = parametric_ms(timings.family, timings.shapes, machines)
     predicted_ms = drawn_to_roofline_ms(timings.family, network_alone_ms, roofline_ms) + timings.floor_ms
     learned = np.abs(predicted_ms / measured - 1.0)
@@ -159,7 +176,8 @@ def _percent(value: float) -> float:
 
 def _terms(timings: Timings) -> Terms:
     """As measured: alone, in bursts of milliseconds."""
-    return terms(timings.family, timings.shapes, machines_of(timings.gpus, long_run=False).take(timings.gpu))
+    machines = machines_of(timings.gpus, timings.family, long_run=False).take(timings.gpu)
+    return terms(timings.family, timings.shapes, machines)
 
 
 def _some(rows: Terms, which: NDArray[np.bool_]) -> Terms:
@@ -169,8 +187,9 @@ def _some(rows: Terms, which: NDArray[np.bool_]) -> Terms:
 def _fit(timings: Timings, rows: Terms, settings: FitSettings) -> Network:
     die = np.array([timings.dies.index(gpu.die) for gpu in timings.gpus])[timings.gpu]
     share = 1.0 / np.bincount(die, minlength=len(timings.dies))[die]
-    length = np.sqrt(np.clip(rows.compute_ms.min(axis=1), *_LENGTH_MS))
-    return fit_network(rows, timings.measured_ms, timings.floor_ms, share * length, settings)
+    if timings.family is not LearnedFamily.CONV:
+        share = share * np.sqrt(np.clip(rows.compute_ms.min(axis=1), *_LENGTH_MS))
+    return fit_network(rows, timings.measured_ms, timings.floor_ms, share, settings)
 
 
 def _described(timings: Timings, rows: Terms) -> dict[str, Any]:

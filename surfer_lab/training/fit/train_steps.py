@@ -1,5 +1,7 @@
 """Fit the efficiencies through the sum of timm's steps: the shipped weights, the held-out ones, and their figures.
 
+DeepBench's single operations in half precision join where the data has them.
+
 A group of families is routed to its learned efficiencies where, with a GPU held out, steps come nearer with them than
 with that group left on the calibrated roofline: a paired comparison of the same steps, all else learned in both.
 """
@@ -17,24 +19,25 @@ from numpy.typing import NDArray
 from surfer_lab.engine.learned.efficiency import Efficiency
 from surfer_lab.engine.learned.item_terms import GROUP_OF_FAMILY, Group
 from surfer_lab.hardware.catalog import Catalog
+from surfer_lab.training.fit.deepbench import single_ops
 from surfer_lab.training.fit.efficiency_fit import (
     StepFitSettings,
-    fit_efficiency,
     roofline_efficiency,
     steps_ms,
 )
 from surfer_lab.training.fit.step_protocols import (
     HeldOut,
     StepRows,
-    balanced,
+    fitted,
     gain_figures,
     held_out_steps,
+    single_figures,
     step_figures,
     step_rows,
 )
 from surfer_lab.training.fit.step_table import collect_steps
 
-__all__ = ["FILES", "StepTraining", "train_steps"]
+__all__ = ["FILES", "StepTraining", "entry_of", "train_steps"]
 
 F64 = NDArray[np.float64]
 I64 = NDArray[np.int64]
@@ -42,7 +45,8 @@ Progress = Callable[[str, int, int], None]
 
 FILES: Final = {"families": "steps-fold{}", "architectures": "steps-half{}", "GPU": "steps-{}"}
 ALL: Final = "steps-all"
-_FITS: Final = 10
+_FORM: Final = "T = n t0 + hypot(C/u, M/v), log u and log v by family and layout, and linear in features within 3"
+_FITS: Final = 12
 _DECIMALS: Final = 2
 
 
@@ -64,7 +68,7 @@ def train_steps(
     rows, table = collect_steps(data, cache, workers=workers, progress=progress)
     if not (table.step >= 0).any():
         return None
-    steps = step_rows(rows, table, catalog)
+    steps = step_rows(rows, table, catalog, single_ops(data, catalog))
     done = 0
 
     def told(what: str) -> None:
@@ -75,20 +79,18 @@ def train_steps(
 
     ways = held_out_steps(steps, chosen, progress=told)
     told("steps, all rows")
-    weights = {ALL: fit_efficiency(steps.evidence, np.arange(len(steps)), balanced(steps.rows), chosen)}
+    weights = {ALL: fitted(steps, np.arange(len(steps)), "", chosen)}
     for way in ways:
         weights.update({FILES[way.name].format(part): one for part, one in way.weights.items()})
-    return StepTraining(weights, _entry(rows, steps, ways, chosen))
+    entry = entry_of(rows, steps, ways)
+    return StepTraining(weights, {"form": _FORM, "settings": asdict(chosen), **entry})
 
 
-def _entry(
-    rows: Any, steps: StepRows, ways: tuple[HeldOut, HeldOut, HeldOut], settings: StepFitSettings
-) -> dict[str, Any]:
+def entry_of(rows: Any, steps: StepRows, ways: tuple[HeldOut, HeldOut, HeldOut]) -> dict[str, Any]:
+    """Figures of held-out steps, as the manifest has them; the ways in the order of `held_out_steps`."""
     plain = steps_ms(_roofline(steps), steps.evidence, np.arange(len(steps)))
     groups = _groups(steps, ways[2])
     return {
-        "form": "T = n t0 + hypot(C/u, M/v), log u and log v by family and layout, and linear in features within 3",
-        "settings": asdict(settings),
         "rows": len(steps),
         "left_out": len(rows) - len(steps),
         "held_out": {way.name: step_figures(steps.rows, way.predicted_ms) for way in ways},
@@ -96,6 +98,7 @@ def _entry(
         "roofline": step_figures(steps.rows, plain),
         "compile_gain": gain_figures(steps.rows, ways[0].predicted_ms),
         "groups": groups,
+        "single_operations": single_figures(steps, ways[2].weights, _roofline(steps)),
     }
 
 
@@ -119,8 +122,8 @@ def _as_routed(steps: StepRows, way: HeldOut, groups: dict[str, Any]) -> F64:
 def _groups(steps: StepRows, held_out: HeldOut) -> dict[str, Any]:
     """For each group: errors on GPUs held out, eager rows, with it learned and with it on the roofline."""
     eager = (steps.rows["compile"] == "none").to_numpy()
-    dies = np.array([steps.evidence.gpus[int(at)].die for at in steps.evidence.gpu])
-    plain, measured = _roofline(steps), steps.evidence.measured_ms
+    dies = steps.dies[: len(steps)]
+    plain, measured = _roofline(steps), steps.evidence.measured_ms[: len(steps)]
     found = {}
     for group in Group:
         learned, without = np.full(len(steps), np.nan), np.full(len(steps), np.nan)
