@@ -7,7 +7,7 @@ from typing import Final
 
 from surfer_lab.hardware.dtypes import RateClass
 from surfer_lab.hardware.kernel_benchmarks import SOURCE, kernels_of
-from surfer_lab.planner.characterise.characterisation import COMPILER, GAIN_COUNT, Characterisation, OnGpu
+from surfer_lab.planner.characterise.characterisation import GAIN_COUNT, Characterisation, OnGpu
 from surfer_lab.planner.characterise.roofline_position import WorkPart
 from surfer_lab.planner.characterise.topologies import TopologyCurve, Wiring
 from surfer_lab.planner.memory import Fit
@@ -84,17 +84,18 @@ def _sentences(page: Characterisation) -> Iterable[CharacterSentence]:
         )
         if page.on[0] is one and (advice := advice_sentence(one.diagnosis)) is not None:
             yield CharacterSentence(label=advice.label, text=f"On {one.gpu.name}: {advice.text}")
-        yield CharacterSentence(label=f"What pays, {one.gpu.name}", text=_changes(one))
+        yield CharacterSentence(label="What pays", text=f"On {one.gpu.name}: {_changes(one)}")
 
 
 def _changes(one: OnGpu) -> str:
     changes = one.changes
+    if one.hides_gains:
+        return "not told: launches slowed by the profiler bound the recorded step."
     if not changes:
-        return "None of mixed precision, a compiler or NVLink gains more than 2 %."
+        return "none of mixed precision, a compiler or NVLink gains more than 2 %."
     first, *others = changes[:_MOST_CHANGES]
     more = "; ".join(f"{change.name} {times(change.factor)}" for change in others)
-    name = f"{first.name[:1].upper()}{first.name[1:]}" if first.name != COMPILER else first.name
-    return f"{name}: {times(first.factor)} as fast" + (f" (then {more})." if more else ".")
+    return f"{first.name}, {times(first.factor)} as fast" + (f" (then {more})." if more else ".")
 
 
 def times(factor: float | None) -> str:
@@ -118,7 +119,7 @@ def _roofline_table(on: Sequence[OnGpu]) -> CharacterTable:
         parts = [next((part for part in one.position.parts if part.name == name), None) for one in on]
         rows.append(_work_row(name, parts, next(part for part in parts if part is not None)))
     amp = [one.amp_position.whole if one.amp_position is not None else None for one in on]
-    if any(part is not None for part in amp):
+    if any(part is not None and part.intensity is not None for part in amp):
         rows.append(_work_row("whole step, AMP fp16", amp, next(part for part in amp if part is not None)))
     notes = ["FLOPs and bytes are those of shapes; times are predicted, as run unless it says AMP."]
     least = min(one.position.whole.known_fraction for one in on)
@@ -281,6 +282,8 @@ def _gain_table(on: Sequence[OnGpu]) -> CharacterTable:
         "are units for it, else float16.",
         "NVLink over PCIe: the same GPU on its fastest link against PCIe through the CPU.",
     ]
+    if hidden := [one.gpu.name for one in on if one.hides_gains]:
+        notes.append(f"Launches slowed by the profiler bound the step on {', '.join(hidden)}: gains there mean little.")
     return CharacterTable(
         key="gains", title="What mixed precision, a compiler and the link gain",
         table=TableTwin(columns=columns, rows=rows), notes=notes,

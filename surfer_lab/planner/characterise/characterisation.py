@@ -16,7 +16,7 @@ from surfer_lab.engine.precision import Precision, precision_blocker
 from surfer_lab.errors import PredictionError
 from surfer_lab.hardware.gpu import Gpu
 from surfer_lab.hardware.machines.catalog import Machines
-from surfer_lab.planner.advice import Diagnosis, diagnose
+from surfer_lab.planner.advice import Bound, Diagnosis, diagnose
 from surfer_lab.planner.characterise.gains import Gains, gains_on
 from surfer_lab.planner.characterise.host_need import HostNeed, HostStep, host_need, host_step
 from surfer_lab.planner.characterise.roofline_position import RooflinePosition, roofline_position
@@ -36,7 +36,6 @@ __all__ = ["COUNTS", "Change", "Characterisation", "OnGpu", "RecordedRun", "char
 
 COUNTS: Final = (1, 2, 4, 8, 16)
 GAIN_COUNT: Final = 8  # GPUs at which links are compared
-COMPILER: Final = "torch.compile"
 _PAYS: Final = 1.02  # a gain below this is none
 
 
@@ -77,11 +76,18 @@ class OnGpu:
         return link_gain(self.curves, gpu_count)
 
     @property
+    def hides_gains(self) -> bool:
+        """Whether the profiler's slowed launches bound the step: what the GPU's own part gains does not show in it."""
+        return self.diagnosis.host_is_inflated and self.diagnosis.bound is Bound.LAUNCH
+
+    @property
     def changes(self) -> tuple[Change, ...]:
-        """What was predicted to help, the largest gain first."""
+        """What was predicted to help, the largest gain first; nothing where the profiler's launches hide it."""
+        if self.hides_gains:
+            return ()
         offered = (
             ("mixed precision", self.gains.amp),
-            (COMPILER, self.gains.compiled),
+            ("torch.compile", self.gains.compiled),
             (f"NVLink in place of PCIe, on {GAIN_COUNT} GPUs", self.link_gain()),
         )
         helping = [Change(name=name, factor=factor) for name, factor in offered if factor and factor >= _PAYS]

@@ -193,3 +193,10 @@ def test_work_may_stop_a_characterisation(step):
 def test_what_has_no_communication_is_no_recorded_run(traces_dir: Path):
     trace = read(traces_dir / "tracelens_h100_bert-small.json.gz")
     assert recorded_run([trace], ["one"]) is None
+
+
+def test_nothing_is_said_to_pay_where_the_profiler_slowed_the_launches(traces_dir: Path):
+    trace = read(traces_dir / "nccl_parser_config__nccl_data.json.gz")
+    on = characterise(trace, [A100], MACHINES, name="one rank", origin=CATALOG.find("A100 SXM4 40GB")).on[0]
+    assert on.hides_gains
+    assert on.changes == ()
