@@ -31,7 +31,8 @@ F32 = NDArray[np.float32]
 F64 = NDArray[np.float64]
 Member = tuple[tuple[F32, F32], ...]
 
-LARGEST_FLOP_PER_SM: Final = 4e9
+# single products keep their rate up to more work than batches, of which few timings are long
+LARGEST_FLOP_PER_SM: Final = {LearnedFamily.LINEAR: 1e9, LearnedFamily.BMM: 5e8, LearnedFamily.CONV: 2e9}
 ALL_DIES: Final = "all"  # name of the weights that were fitted to every die
 
 
@@ -139,10 +140,12 @@ def _in_pieces(family: LearnedFamily, shapes: F32, sm_count: Real) -> tuple[Real
     """
     first, m, k, n = shapes.T
     flop = 18.0 * first * m * k * n**2 if family is LearnedFamily.CONV else 2.0 * first * m * k * n
-    column = 1 if family is LearnedFamily.LINEAR else 0  # a product is cut by its rows, others by their batch
-    wanted = np.maximum(1.0, np.exp2(np.ceil(np.log2(flop / sm_count / np.float32(LARGEST_FLOP_PER_SM)))))
+    wanted = np.maximum(1.0, np.exp2(np.ceil(np.log2(flop / sm_count / np.float32(LARGEST_FLOP_PER_SM[family])))))
     if wanted.max(initial=1.0) <= 1.0:
         return shapes, np.ones(1, dtype=np.float32)
-    smaller = np.broadcast_to(shapes, (*wanted.shape, 4)).copy()
-    smaller[..., column] = np.maximum(1.0, np.ceil(shapes[:, column] / wanted))
-    return smaller, (shapes[:, column] / smaller[..., column]).reshape(-1)
+    # a batch is in the rows of a product, or in a weight's gradient what is contracted: the longer of both is cut
+    cut = np.where(k > m, 2, 1) if family is LearnedFamily.LINEAR else np.zeros(len(shapes), dtype=np.int64)
+    whole = shapes[np.arange(len(shapes)), cut]
+    piece = np.maximum(1.0, np.ceil(whole / wanted))
+    smaller = np.where(cut[:, None] == np.arange(shapes.shape[1]), piece[..., None], shapes)
+    return smaller, (whole / piece).reshape(-1)
