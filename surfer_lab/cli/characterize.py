@@ -76,10 +76,17 @@ def characterize(
         for path, ending in ((html, ".html"), (md, ".md"), (json, ".json"))
         if path is not None
     ]
-    study = CharacterStudy(_pages(workloads, options), command=f"surfer characterize {shlex.join(workloads)}")
+    study = CharacterStudy(
+        _pages(workloads, options), command=f"surfer characterize {shlex.join(map(_named, workloads))}"
+    )
     print_line(character_text(study.view, width=width(), paint=paint))
     for path in targets:
         print_line(f"\nWritten: {study.report(path)}")
+
+
+def _named(word: str) -> str:
+    """The word as a report may show it: files by their names, not by where they lie."""
+    return word if _trace_paths(word) is None else ",".join(Path(one).name for one in word.split(","))
 
 
 def _pages(words: Sequence[str], options: CharacterOptions) -> list[Characterisation]:

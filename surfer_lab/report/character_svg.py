@@ -191,19 +191,20 @@ def efficiency_svg(figure: EfficiencyFigure) -> list[Child]:
         return []
     height = 300
     x = _Axis(low=counts[0], high=counts[-1])
+    low, steps = _efficiency_ticks(min(share for line in lines for share in line.efficiency))
 
     def place(count: float, share: float) -> tuple[float, float]:
         return (
             _LEFT + (_WIDTH - _LEFT - _RIGHT - 12) * x.share(count),
-            height - _BOTTOM - (height - _TOP - _BOTTOM) * min(1.05, share) / 1.05,
+            height - _BOTTOM - (height - _TOP - _BOTTOM) * (min(1.05, share) - low) / (1.05 - low),
         )
 
     drawn: list[Child] = []
-    for percent in (0, 25, 50, 75, 100):
-        _, at = place(counts[0], percent / 100)
-        drawn += [_horizontal(at), _tick(f"{percent} %", _LEFT - 6, at + 4, "end")]
+    for share in steps:
+        _, at = place(counts[0], share)
+        drawn += [_horizontal(at), _tick(f"{100 * share:.0f} %", _LEFT - 6, at + 4, "end")]
     for count in counts:
-        at, _ = place(count, 0)
+        at, _ = place(count, low)
         drawn.append(_tick(str(count), at, height - _BOTTOM + 16, "middle"))
     drawn += [_tick("GPUs", (_WIDTH + _LEFT) / 2, height - 6, "middle"), _tick("Efficiency", 4, 12, "start")]
     for number, line in enumerate(lines):
@@ -226,6 +227,14 @@ def efficiency_svg(figure: EfficiencyFigure) -> list[Child]:
         aria_label=f"{figure.title}. {figure.description}",
     )  # fmt: skip
     return [tag("div", *legend, class_="c-legend"), svg]
+
+
+def _efficiency_ticks(least: float) -> tuple[float, list[float]]:
+    """Where the axis begins, and its ticks: from 0, or from nearer where all lines stay near the ideal."""
+    for low, step in ((0.9, 0.02), (0.75, 0.05), (0.5, 0.1)):
+        if least >= low:
+            return low, [low + step * number for number in range(round((1.0 - low) / step) + 1)]
+    return 0.0, [0.25 * number for number in range(5)]
 
 
 def _key(label: str, drawing: Markup) -> Markup:
