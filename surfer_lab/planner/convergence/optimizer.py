@@ -44,6 +44,9 @@ _TRAINS_WELL: Final = 0.5  # of the first loss, after a trial
 _HARDLY_MOVED: Final = 0.93  # of the first loss
 _MOST_STRETCHED: Final = 8.0
 _MOST_DIVERGED: Final = 20  # settings, trials included
+_LONGER: Final = 2.0  # than the last epoch, while the loss falls
+_STOOD_STILL: Final = 0.15  # a smaller fall of the logarithm, in an epoch about as long as all before it, is none
+_MOST_STILL: Final = 3  # epochs without a fall for which the rate is lowered, one after another
 _FASTER: Final = 1.10  # more groups must give more than 10 % faster iterations
 
 
@@ -66,6 +69,7 @@ class Optimizer:
         self._safe_state: RunState | None = None  # before the newest trial that was kept
         self._has_backed_off = False
         self._is_falling = True  # the loss, in the newest phase that was kept
+        self._fall = math.inf  # of its logarithm, there
         self._best: Setting | None = None
         self._first_loss = math.nan
         self._lowest_loss = math.inf  # at the end of a phase that was kept
@@ -74,6 +78,8 @@ class Optimizer:
         self._plan: TrainingPlan | None = None
         self._is_reached = False
         self._stretch = 1.0  # of trials, where short ones say little
+        self._epoch_s = _LONGER * self.options.least_epoch_s  # the longest epoch: short until the loss is seen to fall
+        self._stood_still = 0  # epochs one after another in which the loss did not fall
 
     def run(self, resumed: tuple[RunState, dict[str, Any]] | None = None) -> TunedRun:
         """Tune and train until the target or the time limit; an interrupt gives the best so far."""
@@ -308,7 +314,8 @@ class Optimizer:
         most = 0.5 * self._left_s if self._is_falling else 0.0  # where the loss stands still, another search is near
         if self._has_backed_off:  # until it trains again
             least = most = 0.0
-        seconds = min(self.goal.max_seconds - self._spent_s, max(self.options.least_epoch_s, least, most))
+        wanted = min(max(self.options.least_epoch_s, least, most), self._epoch_s)
+        seconds = min(self.goal.max_seconds - self._spent_s, wanted)
         record = self._run(PhaseRole.EPOCH, self._request(setting, max_seconds=seconds), keeps=True)
         if record.is_diverged or not record.count:
             self._back_off(setting, record, "diverged")
@@ -322,6 +329,24 @@ class Optimizer:
             DecisionKind.TRAINED, f"{record.count} updates in {record.seconds:.1f} s", setting=setting,
             loss=record.last_loss(),
         )  # fmt: skip
+        self._judge_pace(setting, record)
+
+    def _judge_pace(self, setting: Setting, record: PhaseRecord) -> None:
+        """Epochs grow while the loss falls. Where it stood still throughout one, the rate is what holds it: too large a
+        rate swings around the minimum without diverging, and a noisy gradient has a floor that falls with the rate.
+        """
+        if self._is_reached:
+            return
+        if self._fall >= _STOOD_STILL or record.count < 2 * self.goal.window:
+            self._epoch_s = _LONGER * max(record.seconds, self.options.least_epoch_s)
+            self._stood_still = 0
+            return
+        self._epoch_s = self.options.least_epoch_s
+        self._stood_still += 1
+        if self._stood_still > _MOST_STILL:
+            return
+        self._best = replace(setting, learning_rate=setting.learning_rate / 3.0)
+        self._log(DecisionKind.BACKED_OFF, "the loss stood still: on with a third of the rate", setting=setting)
 
     def _is_lost(self, record: PhaseRecord) -> bool:
         """Whether what had been learned is gone, as where all units died: no rate brings such a state back."""
@@ -430,7 +455,7 @@ class Optimizer:
             self._left_s = min(most, self._left_s)
             return
         fall = math.log(first / last) if 0.0 < last < first else 0.0
-        self._is_falling = fall > 0.01
+        self._is_falling, self._fall = fall > 0.01, fall
         between = record.seconds * (1.0 - third / max(1, record.count))
         left = math.log(last / self.goal.target_loss) * between / fall if fall > 0.01 else most
         self._left_s = min(most, left)
