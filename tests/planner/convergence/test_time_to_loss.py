@@ -74,6 +74,12 @@ def test_more_probes_of_one_number_of_groups_draw_nearer_to_them():
     assert abs(often.penalty(4) - 1.5) < abs(once.penalty(4) - 1.5)
 
 
+def test_a_probe_counts_far_more_than_the_theory():
+    theory = StatisticalModel(total_momentum=0.6)
+    assert theory.theory(4) > 1.6
+    assert theory.corrected([(4, 1.05)]).penalty(4) < 1.1
+
+
 def test_a_number_of_groups_that_is_not_planned_is_refused():
     with pytest.raises(OptionError, match="no row for 3"):
         plan().row(3)
