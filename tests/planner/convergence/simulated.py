@@ -33,6 +33,7 @@ class SimulatedCluster:
     noise: float = 0.0
     setup_s: float = 0.05  # of each phase
     interrupt_after: int = 10**9  # phases
+    first_run: int = 0  # runs differ by their number, and by where it starts
     samples_per_s: np.ndarray = field(init=False)
     overhead_s: np.ndarray = field(init=False)
     ran: list[PhaseRecord] = field(default_factory=list)
@@ -44,7 +45,7 @@ class SimulatedCluster:
         self.curvature = np.geomspace(1.0 / self.condition, 1.0, self.dimensions)
 
     def run(self, request: PhaseRequest, state=None, *, told=None, keeps=False, facts=None) -> PhaseRecord:
-        rng = np.random.default_rng([request.seed, len(self.ran)])
+        rng = np.random.default_rng([request.seed, self.first_run + len(self.ran)])
         start = state or RunState(
             weights=np.ones(self.dimensions, np.float32), velocity=np.zeros(self.dimensions, np.float32)
         )
