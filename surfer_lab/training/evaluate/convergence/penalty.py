@@ -1,8 +1,14 @@
 """Does tuned explicit momentum remove the penalty of asynchrony? Iterations to a loss, g = 4 against g = 1.
 
-The small network on the digits with small batches, exponential work times. Both are tuned by a grid over momentum and
-learning rate (negative momenta for g = 4), in a simulation of the same updates with other seeds than those that count
-here. Beside them the untuned 0.9, with the best rate that it has at g = 1.
+The small network on the digits, exponential work times. Both are tuned by a grid over momentum and learning rate
+(negative momenta for g = 4), in a simulation of the same updates with other seeds than those that count here. Beside
+them the untuned 0.9, with the best rate that it has at g = 1.
+
+What noise and curvature do decides what can be shown. With batches of 4, noise bounds every rate, and neither
+asynchrony nor momentum changes the count (in runs: tuned 1.05, untuned 1.07 of the synchronous one). With batches of 32
+to a loss of 0.1, or with inputs that are not centred or sigmoids in batches of 64, curvature bounds the steps, and the
+best setting at g = 4 that the grid has takes 1.7, 3 and 3.5 times as many (simulated). In between, as here, tuning does
+remove it.
 """
 
 from __future__ import annotations
@@ -23,18 +29,18 @@ from surfer_lab.training.evaluate.convergence.effort import Effort
 __all__ = ["penalty_experiment", "penalty_table"]
 
 GROUPS: Final = 4
-_BATCH: Final = 4
-_TARGET: Final = 0.15
-_WINDOW: Final = 100
-_MOST_UPDATES: Final = 2000
+_BATCH: Final = 16
+_TARGET: Final = 0.03
+_WINDOW: Final = 60
+_MOST_UPDATES: Final = 3000
 _WORK_S: Final = 0.006
-_FIRST_SEED: Final = 10  # 0 to 2 were tuned on
-# best of momentum {0, 0.3, 0.6, 0.9} x rate {0.01, 0.02, 0.04, 0.08}; for g = 4 of momentum {-0.6, -0.3, 0, 0.3, 0.9}
-# x rate {0.02, 0.04, 0.08, 0.16}
-SYNCHRONOUS: Final = Setting(groups=1, momentum=0.3, learning_rate=0.08)
-TUNED: Final = Setting(groups=GROUPS, momentum=0.0, learning_rate=0.08)
-UNTUNED_SYNCHRONOUS: Final = Setting(groups=1, momentum=0.9, learning_rate=0.01)
-UNTUNED: Final = Setting(groups=GROUPS, momentum=0.9, learning_rate=0.01)
+_FIRST_SEED: Final = 10  # 0 to 4 were tuned on
+# best of momentum {0, 0.3, 0.6, 0.9} x rate {0.02, 0.03, 0.04, 0.08, 0.12, 0.16, 0.2}; for g = 4 of momentum
+# {-0.6, -0.3, 0, 0.3, 0.9} x rates from 0.02 to 0.3
+SYNCHRONOUS: Final = Setting(groups=1, momentum=0.3, learning_rate=0.2)
+TUNED: Final = Setting(groups=GROUPS, momentum=0.0, learning_rate=0.2)
+UNTUNED_SYNCHRONOUS: Final = Setting(groups=1, momentum=0.9, learning_rate=0.03)
+UNTUNED: Final = Setting(groups=GROUPS, momentum=0.9, learning_rate=0.03)
 KINDS: Final = (
     ("g = 1, tuned", SYNCHRONOUS),
     ("g = 1, 0.9", UNTUNED_SYNCHRONOUS),
