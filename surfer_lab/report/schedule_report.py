@@ -116,12 +116,12 @@ def _chart(chart: ChartView, span_h: float, *, is_open: bool) -> Markup:
 
 
 def _table(title: str, table: TableTwin) -> Markup:
-    head = tag("tr", *(tag("th", column, scope="col") for column in table.columns))
+    heads = (tag("th", name, scope="col", class_=None if at else "s-left") for at, name in enumerate(table.columns))
     rows = [
         tag("tr", tag("th", row[0], scope="row", class_="s-left"), *(tag("td", cell) for cell in row[1:]))
         for row in table.rows
     ]
-    return scroll(title, tag("table", tag("caption", title), tag("thead", head), tag("tbody", *rows)))
+    return scroll(title, tag("table", tag("caption", title), tag("thead", tag("tr", *heads)), tag("tbody", *rows)))
 
 
 def schedule_json(view: ScheduleView) -> str:

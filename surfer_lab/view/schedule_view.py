@@ -91,7 +91,7 @@ def schedule_view(plan: SchedulePlan, *, title: str = "Schedule") -> ScheduleVie
         comparison=TableTwin(
             columns=list(_COMPARED),
             rows=[
-                _compared(chart.title, schedule)
+                _compared(chart.title.partition(",")[0], schedule)
                 for chart, schedule in zip(charts, [plan.best, *(one.schedule for one in plan.naive)], strict=True)
             ],
         ),
@@ -184,9 +184,15 @@ def _chart(schedule: Schedule, title: str, numbers: dict[str, int], broken: list
         makespan_h=rounded(schedule.makespan_s / 3600.0),
         usd=None if schedule.usd is None else rounded(schedule.usd),
         gpu_hours=rounded(schedule.gpu_hours),
-        table=TableTwin(columns=list(_COLUMNS), rows=[_row(one, schedule) for one in schedule.placements]),
+        table=_told_columns([_row(one, schedule) for one in schedule.placements]),
         warnings=[name_text(one, longest=300) for one in broken],
     )
+
+
+def _told_columns(rows: list[list[str]]) -> TableTwin:
+    """The table without columns that say nothing: no job has a price, or a deadline."""
+    told = [at for at in range(len(_COLUMNS)) if any(row[at] != UNKNOWN for row in rows)]
+    return TableTwin(columns=[_COLUMNS[at] for at in told], rows=[[row[at] for at in told] for row in rows])
 
 
 def _lane(nodes: tuple[Node, ...], place: int, gpu: int) -> str:
