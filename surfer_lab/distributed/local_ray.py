@@ -17,6 +17,7 @@ _ATTEMPTS: Final = 4  # Ray gives its own processes 30 s, which a busy machine m
 def connect(address: str | None, *, workers: int) -> bool:
     """Connect this process to Ray; True where a local one was started, which `disconnect` ends.
 
+    Ray 2.59 and newer makes a token for a local one by itself; a cluster's must be here as on its nodes (README).
     Locally as many workers may run as are asked for, whatever the number of cores: each counts as one CPU of Ray's.
     OptionError where Ray is not installed, or no cluster answers at the address.
     """
@@ -32,6 +33,12 @@ def connect(address: str | None, *, workers: int) -> bool:
     if address is not None:
         try:
             ray.init(address=address, **words)
+        except ray.exceptions.RayError as error:  # since Ray 2.52: a token is wanted that is not here, or another one
+            raise OptionError(
+                f"the Ray cluster at {address} does not let this process in ({type(error).__name__})",
+                remedy="the cluster's token in ~/.ray/auth_token or RAY_AUTH_TOKEN, or RAY_AUTH_MODE=disabled on all "
+                "nodes and here",
+            ) from error
         except (ConnectionError, ValueError, RuntimeError) as error:
             raise OptionError(
                 f"no Ray cluster answers at {address} ({type(error).__name__})",
