@@ -22,6 +22,7 @@ from surfer_lab.engine.learned.machine import Machines, machines_of
 from surfer_lab.engine.learned.parametric import drawn_to_roofline_ms, parametric_ms
 from surfer_lab.engine.learned.product_terms import product_terms
 from surfer_lab.engine.learned.weight_files import weight_folder
+from surfer_lab.hardware.dtypes import RateClass
 from surfer_lab.hardware.gpu import Gpu
 from surfer_lab.units import NS_PER_MS
 
@@ -33,6 +34,7 @@ Member = tuple[tuple[F32, F32], ...]
 
 # single products keep their rate up to more work than batches, of which few timings are long
 LARGEST_FLOP_PER_SM: Final = {LearnedFamily.LINEAR: 1e9, LearnedFamily.BMM: 5e8, LearnedFamily.CONV: 2e9}
+_WINOGRAD: Final = {LearnedFamily.CONV: 2.25}  # multiplications saved by F(2x2, 3x3)
 ALL_DIES: Final = "all"  # name of the weights that were fitted to every die
 
 
@@ -118,7 +120,8 @@ def predict_times(
 
     `long_run`: as in a step of a model; False: alone, as a micro-benchmark of milliseconds runs. A shape with more work
     than `LARGEST_FLOP_PER_SM` takes as long as so many times a smaller batch of it: few timings are that long, and
-    what a network makes of them grows faster than the work.
+    what a network makes of them grows faster than the work. Nothing is faster than the greater of peak and sustained
+    rate, at F(2x2, 3x3)'s count of multiplications.
     """
     if not len(shapes) or not gpus:
         return np.zeros((len(gpus), len(shapes)))
@@ -128,9 +131,23 @@ def predict_times(
     pieces, times_over = _in_pieces(family, single, machines.sm_count)
     alone = network_ms(network(family, without_die), terms(family, pieces, machines)) * times_over
     drawn = drawn_to_roofline_ms(family, alone, parametric_ms(family, pieces, machines).reshape(-1) * times_over)
-    times = drawn.reshape(len(gpus), len(distinct))
+    shortest = _flop(family, single) / _WINOGRAD.get(family, 1.0) / _fastest_flop_per_ms(gpus)
+    times = np.maximum(drawn.reshape(len(gpus), len(distinct)), shortest)
     found: F64 = times[:, which.reshape(-1)].astype(np.float64) * NS_PER_MS
     return found
+
+
+def _flop(family: LearnedFamily, shapes: Real) -> Real:
+    """(items,); of a convolution by the direct algorithm."""
+    first, m, k, n = shapes.T
+    flop: Real = 18.0 * first * m * k * n**2 if family is LearnedFamily.CONV else 2.0 * first * m * k * n
+    return flop
+
+
+def _fastest_flop_per_ms(gpus: Sequence[Gpu]) -> Real:
+    """The greater of peak and sustained, (gpus, 1): nothing is predicted to be faster."""
+    rates = [max(gpu.peak_flop_per_s[RateClass.FP32], gpu.sustained[RateClass.FP32].per_s) / 1e3 for gpu in gpus]
+    return np.array(rates, dtype=np.float32)[:, None]
 
 
 def _in_pieces(family: LearnedFamily, shapes: F32, sm_count: Real) -> tuple[Real, Real]:
@@ -138,9 +155,9 @@ def _in_pieces(family: LearnedFamily, shapes: F32, sm_count: Real) -> tuple[Real
 
     Where none is larger, the shapes as they are, for all GPUs.
     """
-    first, m, k, n = shapes.T
-    flop = 18.0 * first * m * k * n**2 if family is LearnedFamily.CONV else 2.0 * first * m * k * n
-    wanted = np.maximum(1.0, np.exp2(np.ceil(np.log2(flop / sm_count / np.float32(LARGEST_FLOP_PER_SM[family])))))
+    _, m, k, _ = shapes.T
+    per_sm = _flop(family, shapes) / sm_count
+    wanted = np.maximum(1.0, np.exp2(np.ceil(np.log2(per_sm / np.float32(LARGEST_FLOP_PER_SM[family])))))
     if wanted.max(initial=1.0) <= 1.0:
         return shapes, np.ones(1, dtype=np.float32)
     # a batch is in the rows of a product, or in a weight's gradient what is contracted: the longer of both is cut

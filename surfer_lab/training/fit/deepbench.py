@@ -1,7 +1,7 @@
 """Which products and convolutions did DeepBench time on matrix units? Items of the engine, and their times.
 
 Forward, data gradient and weight gradient apart, in half precision on V100 and T4: evidence of single operations beside
-timm's sums, and of two more dies. `deepbench_ops` reads the table's FP32 rows too, which other parts are judged by.
+timm's sums, and of two more dies. Its FP32 products and plain 3x3 convolutions join the timings of kernels/.
 """
 
 from __future__ import annotations
@@ -16,13 +16,15 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from surfer_lab.engine.learned.facts import facts_of
+from surfer_lab.engine.learned.form import LearnedFamily
 from surfer_lab.engine.work_items import work_of
 from surfer_lab.hardware.catalog import Catalog
 from surfer_lab.hardware.gpu import Gpu
 from surfer_lab.trace.tables import ArgShapes
 from surfer_lab.training.evaluate.listed_ops import captured
+from surfer_lab.training.fit.micro_benchmarks import Timings
 
-__all__ = ["DeepBenchOp", "SingleOps", "deepbench_ops", "single_ops", "table_of_deepbench"]
+__all__ = ["DeepBenchOp", "SingleOps", "deepbench_ops", "single_ops", "table_of_deepbench", "with_deepbench"]
 
 F64 = NDArray[np.float64]
 I64 = NDArray[np.int64]
@@ -31,6 +33,8 @@ _FLOOR_MS: Final = 0.005  # of the harness's launch in each timing
 _SHORTEST_MS: Final = 0.02  # below it a timing is mostly launch
 _DTYPES: Final = {"fp32": "float32", "fp16 inputs, fp16 mul, fp32 add": "float16"}
 _HALF: Final = "float16"
+_SINGLE: Final = "float32"
+_ONES: Final = "[1, 1]"  # stride, and padding, of a plain 3x3 convolution
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,6 +91,42 @@ def single_ops(data: Path, catalog: Catalog) -> SingleOps | None:
         facts=np.concatenate(facts), gpus=tuple(gpus), gpu=np.array(gpu, dtype=np.int64),
         measured_ms=np.array(measured), name=tuple(names),
     )  # fmt: skip
+
+
+def with_deepbench(timings: Timings, data: Path, catalog: Catalog) -> Timings:
+    """FP32 operations of the family behind the timings, on their GPUs and others; as they are where there are none."""
+    gpus, gpu, shapes, measured = list(timings.gpus), [], [], []
+    found = deepbench_ops(data, catalog) if table_of_deepbench(data).is_file() else {}
+    for card, ops in found.items():
+        for op in ops:
+            shape = _shape(op, timings.family) if op.dtype == _SINGLE else None
+            if shape is not None:
+                one = catalog.find(card)
+                if one not in gpus:
+                    gpus.append(one)
+                gpu.append(gpus.index(one))
+                shapes.append(shape)
+                measured.append(op.time_ms)
+    count = len(gpu)
+    return Timings(
+        family=timings.family, gpus=tuple(gpus), gpu=np.concatenate([timings.gpu, np.array(gpu, dtype=np.int64)]),
+        shapes=np.concatenate([timings.shapes, np.array(shapes, dtype=np.float64).reshape(count, 4)]),
+        measured_ms=np.concatenate([timings.measured_ms, np.array(measured)]),
+        floor_ms=np.concatenate([timings.floor_ms, np.zeros(count)]),
+        is_model_sized=np.concatenate([timings.is_model_sized, np.zeros(count, dtype=bool)]),
+        is_deepbench=np.concatenate([timings.is_deepbench, np.ones(count, dtype=bool)]),
+    )  # fmt: skip
+
+
+def _shape(op: DeepBenchOp, family: LearnedFamily) -> tuple[int, int, int, int] | None:
+    """Its columns where it is of the family (`engine.learned.form.COLUMNS`)."""
+    sizes = [size for shape in op.shapes if shape is not None for size in shape if isinstance(size, int)]
+    if family is LearnedFamily.LINEAR and op.name == "aten::mm":
+        return 1, sizes[0], sizes[1], sizes[3]
+    if family is not LearnedFamily.CONV or op.name != "aten::conv2d" or op.arguments[3:5] != (_ONES, _ONES):
+        return None
+    images, inputs, height, width, outputs, _, *taps = sizes
+    return (images, inputs, outputs, width) if taps == [3, 3] and height == width else None
 
 
 def deepbench_ops(data: Path, catalog: Catalog) -> dict[str, list[DeepBenchOp]]:

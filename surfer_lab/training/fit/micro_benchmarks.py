@@ -46,6 +46,7 @@ class Timings:
     measured_ms: F64
     floor_ms: F64
     is_model_sized: NDArray[np.bool_]  # of the collector's second list
+    is_deepbench: NDArray[np.bool_]  # fitted to, never judged
 
     def __len__(self) -> int:
         return len(self.gpu)
@@ -55,7 +56,7 @@ class Timings:
         return Timings(
             family=self.family, gpus=self.gpus, gpu=self.gpu[rows], shapes=self.shapes[rows],
             measured_ms=self.measured_ms[rows], floor_ms=self.floor_ms[rows],
-            is_model_sized=self.is_model_sized[rows],
+            is_model_sized=self.is_model_sized[rows], is_deepbench=self.is_deepbench[rows],
         )  # fmt: skip
 
     @property
@@ -87,4 +88,5 @@ def read_timings(data: Path, family: LearnedFamily, catalog: Catalog) -> Timings
         measured_ms=table.time_ms.to_numpy(dtype=np.float64),
         floor_ms=FLOOR_TAKEN * floor.to_numpy(dtype=np.float64),
         is_model_sized=(table.source_split == "test").to_numpy(dtype=bool),
+        is_deepbench=np.zeros(len(table), dtype=bool),
     )

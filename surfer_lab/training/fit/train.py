@@ -26,7 +26,7 @@ from surfer_lab.engine.learned.parametric import NETWORK_SHARE, drawn_to_rooflin
 from surfer_lab.engine.learned.predictor import ALL_DIES, Network, network_ms, terms
 from surfer_lab.errors import OptionError
 from surfer_lab.hardware.catalog import Catalog, load_catalog
-from surfer_lab.training.fit.deepbench import table_of_deepbench
+from surfer_lab.training.fit.deepbench import table_of_deepbench, with_deepbench
 from surfer_lab.training.fit.gradient_fit import FitSettings, fit_network
 from surfer_lab.training.fit.micro_benchmarks import TABLES, Timings, read_timings
 from surfer_lab.training.fit.train_steps import train_steps
@@ -45,6 +45,7 @@ SETTINGS: Final = {
 # rows are drawn by their dies' equal share, of products times the root of their length within these bounds: products of
 # models are long, and most of those that were timed are short
 _LENGTH_MS: Final = (0.05, 3.0)
+_SHARE_OF_DEEPBENCH: Final = 0.1  # of the draws, where its operations join
 _WON_SHARE: Final = 0.5  # of the cases, beside a smaller median: what a route takes
 _DECIMALS: Final = 4
 
@@ -81,29 +82,32 @@ def train(
             raise OptionError(f"there is no table of {family.value} timings: {table}", remedy="a folder with kernels/")
     out_dir.mkdir(parents=True, exist_ok=True)
     entries = {}
-    total, done = sum(1 + len(read_timings(data_dir, family, cards).dies) for family in families), 0
+    read = {family: read_timings(data_dir, family, cards) for family in families}
+    total, done = sum(1 + len(with_deepbench(one, data_dir, cards).dies) for one in read.values()), 0
     for family in families:
-        timings = read_timings(data_dir, family, cards)
-        rows = _terms(timings)
+        timings = read[family]
+        taught = with_deepbench(timings, data_dir, cards)
+        rows = _terms(taught)
         without: dict[str, Network] = {}
-        for die in (*timings.dies, ALL_DIES):
+        for die in (*taught.dies, ALL_DIES):
             if progress is not None:
                 progress(f"{family.value}, {'all dies' if die == ALL_DIES else f'without {die}'}", done, total)
-            seen = ~timings.on_die(die)
-            fitted = _fit(timings.of(seen), _some(rows, seen), settings or SETTINGS[family])
+            seen = ~taught.on_die(die)
+            fitted = _fit(taught.of(seen), _some(rows, seen), settings or SETTINGS[family])
             if die != ALL_DIES:
                 without[die] = fitted
             _save(fitted, out_dir / f"{family.value}-{die}.npz")
             done += 1
         held_out = held_out_figures(timings, predicted_without_each_die(timings, without))
-        entries[family.value] = {"routed": is_routed(held_out), **_described(timings, rows), "held_out": held_out}
+        entries[family.value] = {"routed": is_routed(held_out), **_described(taught, rows), "held_out": held_out}
     manifest: dict[str, Any] = {
         "schema": 3,
         "form": "T = t0 + smooth minimum of ((C/u)^3 + (M/w)^3)^(1/3); engine/learned/form.py",
         "units": {"time": "ms", "compute and memory terms": "ms", "shapes": "elements"},
         "settings": {one.value: asdict(settings or SETTINGS[one]) for one in families},
         "network_share": {one.value: NETWORK_SHARE[one] for one in families},
-        "data": {f"kernels/{TABLES[one][0]}.parquet": _hash(data_dir, one) for one in families},
+        "data": {f"kernels/{TABLES[one][0]}.parquet": _hash(data_dir, one) for one in families}
+        | _of_deepbench(data_dir),
         "families": entries,
     }
     if cache is not None and (data_dir / "timm" / "bench.csv").is_file():
@@ -111,9 +115,7 @@ def train(
         if of_steps is not None:
             for name, weights in of_steps.weights.items():
                 _save_efficiency(weights, out_dir / f"{name}.npz")
-            for table in (data_dir / "timm" / "bench.csv", table_of_deepbench(data_dir)):
-                if table.is_file():
-                    manifest["data"][table.relative_to(data_dir).as_posix()] = _sha256(table)
+            manifest["data"]["timm/bench.csv"] = _sha256(data_dir / "timm" / "bench.csv")
             manifest["steps"] = of_steps.entry
     (out_dir / "manifest.json").write_bytes(orjson.dumps(manifest, option=orjson.OPT_INDENT_2))
     size = sum(file.stat().st_size for file in sorted(out_dir.iterdir()) if file.suffix in (".npz", ".json"))
@@ -186,9 +188,13 @@ def _some(rows: Terms, which: NDArray[np.bool_]) -> Terms:
 
 def _fit(timings: Timings, rows: Terms, settings: FitSettings) -> Network:
     die = np.array([timings.dies.index(gpu.die) for gpu in timings.gpus])[timings.gpu]
-    share = 1.0 / np.bincount(die, minlength=len(timings.dies))[die]
+    own = ~timings.is_deepbench
+    share = np.where(own, 1.0 / np.maximum(np.bincount(die[own], minlength=len(timings.dies)), 1)[die], 0.0)
     if timings.family is not LearnedFamily.CONV:
         share = share * np.sqrt(np.clip(rows.compute_ms.min(axis=1), *_LENGTH_MS))
+    share /= share.sum()
+    if not own.all():
+        share = np.where(own, (1.0 - _SHARE_OF_DEEPBENCH) * share, _SHARE_OF_DEEPBENCH / np.sum(~own))
     return fit_network(rows, timings.measured_ms, timings.floor_ms, share, settings)
 
 
@@ -216,6 +222,11 @@ def _save(learned: Network, path: Path) -> None:
 def _save_efficiency(weights: Efficiency, path: Path) -> None:
     columns = {name: getattr(weights, name) for name in ("base", "bias", "of_item", "of_pair")}
     np.savez_compressed(path, floor_ms=np.float64(weights.floor_ms), **columns)
+
+
+def _of_deepbench(data: Path) -> dict[str, str]:
+    table = table_of_deepbench(data)
+    return {table.relative_to(data).as_posix(): _sha256(table)} if table.is_file() else {}
 
 
 def _hash(data: Path, family: LearnedFamily) -> str:

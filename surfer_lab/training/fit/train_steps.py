@@ -8,7 +8,7 @@ with that group left on the calibrated roofline: a paired comparison of the same
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Final
@@ -37,7 +37,7 @@ from surfer_lab.training.fit.step_protocols import (
 )
 from surfer_lab.training.fit.step_table import collect_steps
 
-__all__ = ["FILES", "StepTraining", "entry_of", "train_steps"]
+__all__ = ["FILES", "StepTraining", "entry_of", "routed_groups", "routed_ms", "train_steps"]
 
 F64 = NDArray[np.float64]
 I64 = NDArray[np.int64]
@@ -90,13 +90,15 @@ def entry_of(rows: Any, steps: StepRows, ways: tuple[HeldOut, HeldOut, HeldOut])
     """Figures of held-out steps, as the manifest has them; the ways in the order of `held_out_steps`."""
     plain = steps_ms(_roofline(steps), steps.evidence, np.arange(len(steps)))
     groups = _groups(steps, ways[2])
+    routed = [name for name, figures in groups.items() if figures["routed"]]
+    times = {way.name: routed_ms(steps, way, routed) for way in ways}
     return {
         "rows": len(steps),
         "left_out": len(rows) - len(steps),
         "held_out": {way.name: step_figures(steps.rows, way.predicted_ms) for way in ways},
-        "held_out_as_routed": {way.name: step_figures(steps.rows, _as_routed(steps, way, groups)) for way in ways},
+        "held_out_as_routed": {name: step_figures(steps.rows, one) for name, one in times.items()},
         "roofline": step_figures(steps.rows, plain),
-        "compile_gain": gain_figures(steps.rows, ways[0].predicted_ms),
+        "compile_gain": gain_figures(steps.rows, times[ways[0].name]),
         "groups": groups,
         "single_operations": single_figures(steps, ways[2].weights, _roofline(steps)),
     }
@@ -107,16 +109,26 @@ def _roofline(steps: StepRows) -> Efficiency:
     return roofline_efficiency(first.of_item.shape[1], first.of_pair.shape[2])
 
 
-def _as_routed(steps: StepRows, way: HeldOut, groups: dict[str, Any]) -> F64:
-    """Times with the groups that are not routed on the calibrated roofline: what the engine says."""
+def as_routed(weights: Efficiency, routed: Collection[str], plain: Efficiency) -> Efficiency:
+    """The weights with the groups that are not routed on the calibrated roofline: what the engine says."""
+    for group in Group:
+        if group.name.lower() not in routed:
+            weights = _with_group_of(weights, plain, group)
+    return weights
+
+
+def routed_ms(steps: StepRows, way: HeldOut, routed: Collection[str]) -> F64:
+    """Times of a way's held-out rows by its weights as routed, ms, (rows,); nan where none was fitted."""
     plain, found = _roofline(steps), np.full(len(steps), np.nan)
     for part, weights in way.weights.items():
-        for group in Group:
-            if not groups[group.name.lower()]["routed"]:
-                weights = _with_group_of(weights, plain, group)
         held = np.flatnonzero(way.part.astype(str) == part)
-        found[held] = steps_ms(weights, steps.evidence, held)
+        found[held] = steps_ms(as_routed(weights, routed, plain), steps.evidence, held)
     return found
+
+
+def routed_groups(steps: StepRows, gpus_held_out: HeldOut) -> frozenset[str]:
+    """Names of the groups that came nearer learned than on the calibrated roofline, with a GPU held out."""
+    return frozenset(name for name, figures in _groups(steps, gpus_held_out).items() if figures["routed"])
 
 
 def _groups(steps: StepRows, held_out: HeldOut) -> dict[str, Any]:

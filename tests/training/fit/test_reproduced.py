@@ -11,8 +11,10 @@ import pandas as pd
 import pytest
 
 from surfer_lab.engine.learned.form import LearnedFamily
+from surfer_lab.hardware.catalog import load_catalog
+from surfer_lab.training.fit.deepbench import with_deepbench
 from surfer_lab.training.fit.gradient_fit import FitSettings
-from surfer_lab.training.fit.micro_benchmarks import TABLES
+from surfer_lab.training.fit.micro_benchmarks import TABLES, read_timings
 from surfer_lab.training.fit.reproduced import differences, files_that_differ, reproduced_figures
 from surfer_lab.training.fit.text import text_of_check
 from surfer_lab.training.fit.train import TrainingRun, train
@@ -61,6 +63,27 @@ def test_held_out_figures_come_out_of_the_weights_again(run: TrainingRun, data: 
     assert len(compared) > 50
     assert {one.name.split("/")[1] for one in compared} == {family.value for family in LearnedFamily}
     assert max(one.size for one in compared) == 0.0
+
+
+def test_deepbenchs_operations_join_the_fit_of_their_family_and_are_not_judged(
+    run: TrainingRun, data: Path, tmp_path: Path
+) -> None:
+    more = tmp_path / "data"
+    shutil.copytree(data, more)
+    (more / "deepbench").mkdir()
+    rows = [{"kind": "gemm", "m": 512, "n": 256 * number, "k": 1024, "fwd_ms": 0.1 * number} for number in range(1, 9)]
+    table = pd.DataFrame(rows).assign(gpu="1080Ti", mode="train", precision="fp32", a_trans="N", b_trans="N")
+    table.to_csv(more / "deepbench" / "kernels.csv", index=False)
+    timings = read_timings(more, LearnedFamily.LINEAR, load_catalog())
+    joined = with_deepbench(timings, more, load_catalog())
+    assert joined.is_deepbench.sum() == 8
+    assert joined.shapes[-1].tolist() == [1, 512, 1024, 2048]
+    assert set(joined.dies) - set(timings.dies) == {"GP102"}
+    fitted = train(more, tmp_path / "weights", settings=QUICK)
+    assert (fitted.folder / "linear-GP102.npz").is_file()
+    assert {name[:4] for name in files_that_differ(run.folder, fitted.folder)} == {"line", "mani"}
+    for entry in fitted.manifest["families"].values():
+        assert entry["held_out"]["cases"] == 40 * len(RATES)
 
 
 def test_a_figure_that_the_weights_do_not_reach_is_told(run: TrainingRun, data: Path) -> None:
