@@ -150,15 +150,16 @@ def _page(page: CharacterPage, *, several: bool) -> Markup:
     roofline = [table for table in page.tables if table.key == "roofline"]
     scaling = [table for table in page.tables if table.key == "scaling"]
     others = [table for table in page.tables if table.key not in ("roofline", "scaling")]
-    sections: list[Child] = [tag("section", *_table(table, _roofline(page))) for table in roofline]
+    heading = "h3" if several else "h2"
+    sections: list[Child] = [tag("section", *_table(table, _roofline(page), heading=heading)) for table in roofline]
     for table, figure in zip(scaling, page.scaling, strict=True):
         drawn = [tag("p", figure.description, class_="s-note"), scroll(figure.title, *efficiency_svg(figure))]
-        sections.append(tag("section", *_table(table, drawn)))
-    sections += [tag("section", *_table(table)) for table in others]
+        sections.append(tag("section", *_table(table, drawn, heading=heading)))
+    sections += [tag("section", *_table(table, heading=heading)) for table in others]
     notes = [tag("li", name_markup(_sentence(note))) for note in page.notes]
     return tag(
         "section",
-        tag("h1", name_markup(page.title)) if several else None,
+        tag("h2", name_markup(page.title), class_="c-title") if several else None,
         tag("dl", *facts, class_="s-facts"),
         *sections,
         tag("details", tag("summary", "What was assumed, and what is left out"), tag("ul", *notes)) if notes else None,
@@ -176,9 +177,9 @@ def _roofline(page: CharacterPage) -> list[Child]:
     ]
 
 
-def _table(shown: CharacterTable, figure: Sequence[Child] = ()) -> list[Child]:
+def _table(shown: CharacterTable, figure: Sequence[Child] = (), *, heading: str = "h2") -> list[Child]:
     return [
-        tag("h2", name_markup(shown.title)),
+        tag(heading, name_markup(shown.title)),
         *figure,
         scroll(shown.title, _twin(shown.title, shown.table)),
         *(tag("p", note, class_="s-note") for note in shown.notes),

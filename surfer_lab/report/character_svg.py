@@ -34,6 +34,7 @@ FIGURE_STYLE: Final = """
 .surfer .c-dot-3{fill:var(--s-bad)}.surfer .c-dot-4{fill:var(--s-input)}
 .surfer :is(.c-part,.c-whole,.c-amp,.c-own,.c-reference,.c-dot):focus-visible{outline:2px solid var(--s-accent);
 outline-offset:2px}
+.surfer.surfer .c-title{border-top:2px solid var(--s-line);font-size:1.35rem;margin-top:2.6rem;padding-top:1rem}
 .surfer .c-table caption{clip-path:inset(50%);height:1px;overflow:hidden;padding:0;position:absolute;width:1px}
 .surfer.surfer .c-table tbody th{font-weight:550;text-align:left}
 .surfer .c-legend{display:flex;flex-wrap:wrap;gap:.25rem 1.1rem;margin:.2rem 0 .6rem;font-size:.86rem}

@@ -13,7 +13,7 @@ from surfer_lab.units import BYTES_PER_GB
 from surfer_lab.view.character_model import CharacterTable, CharacterView, MapAxis, MapFigure, MapPoint
 from surfer_lab.view.character_view import TERA, character_page
 from surfer_lab.view.model import TableTwin
-from surfer_lab.view.wording import BOUND_WORDS, UNKNOWN, duration_text, name_text, percent_text, rounded, significant
+from surfer_lab.view.wording import UNKNOWN, duration_text, name_text, percent_text, rounded, significant
 
 __all__ = ["character_view"]
 
@@ -49,13 +49,16 @@ def _comparison(pages: Sequence[Characterisation]) -> CharacterTable | None:
         return None
     gpu = REFERENCE_GPU if REFERENCE_GPU in shared else shared[0]
     columns = [
-        "Workload", "Batch", "Step", "GPU busy", "FLOPs by byte", "TFLOP/s", "Bound", "Mixed precision", "Compiled",
-        "NVLink over PCIe", f"Efficiency, {GAIN_COUNT} GPUs, NVLink", "PCIe", "GB/s sent, NVLink",
+        "Workload", "Batch", "Step", "Busy", "FLOPs by byte", "TFLOP/s", "Bound by", "AMP", "Compiled", "NVLink",
+        f"{GAIN_COUNT} on NVLink", "on PCIe", "GB/s sent",
     ]  # fmt: skip
     rows = [_row(page, one) for page in pages if (one := page.on_gpu(gpu)) is not None]
     return CharacterTable(
         key="comparison", title=f"Side by side on {gpu}", table=TableTwin(columns=columns, rows=rows),
-        notes=[f"NVLink: the fastest known for this GPU; PCIe: through the CPU; all of {GAIN_COUNT} GPUs, DDP."],
+        notes=[
+            "AMP, compiled: throughput against the step as run. NVLink: throughput over PCIe through the CPU, "
+            f"{GAIN_COUNT} GPUs; then the efficiency of {GAIN_COUNT} on each, and what each sends on NVLink."
+        ],
     )  # fmt: skip
 
 
@@ -72,7 +75,7 @@ def _row(page: Characterisation, one: OnGpu) -> list[str]:
         percent_text(one.busy_fraction),
         UNKNOWN if intensity is None else significant(intensity),
         UNKNOWN if rate is None else significant(rate / TERA),
-        BOUND_WORDS[one.diagnosis.bound],
+        one.diagnosis.bound.value,
         *(UNKNOWN if gain is None else f"{gain:.2f}x" for gain in (gains.amp, gains.compiled, one.link_gain())),
         UNKNOWN if fast is None else percent_text(fast.efficiency),
         UNKNOWN if slow is None else percent_text(slow.efficiency),
