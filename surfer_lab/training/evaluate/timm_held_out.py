@@ -3,9 +3,10 @@
     whole families of networks, the GPU seen; half of the architectures, their siblings seen; a GPU's die
 
 Each row is predicted by the weights that were fitted without it: the shipped ones, or, under the protocol `logo`, those
-fitted now. Its step is the sum over its items, as in the fit; the engine's replay adds what the host takes, which no
-row here shows. Ranges are those of steps on matrix units: without the GPU's die, or, where the GPU was seen, those
-for dies whose steps taught the weights, fitted on these same families.
+fitted now; groups of families that are not routed to them are on the calibrated roofline, as in the engine. A step is
+the sum over its items, as in the fit; the replay adds what the host takes, which no row here shows. Ranges are those of
+steps on matrix units: without the GPU's die, or, where the GPU was seen, those for dies whose steps taught the weights,
+fitted on these same families.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 
 from surfer_lab.engine.learned.efficiency import has_efficiency_without, read_efficiency
 from surfer_lab.engine.learned.facts import Fact
+from surfer_lab.engine.learned.routing import learned_groups
 from surfer_lab.engine.ranges import ALL_DIES, LEVELS, range_sets
 from surfer_lab.errors import OptionError
 from surfer_lab.hardware.catalog import Catalog, load_catalog
@@ -89,9 +91,9 @@ def held_out_timm(
     """Cases and tables; none where no step is captured, or no weights are shipped and none are to be fitted."""
     from surfer_lab.training.fit.deepbench import single_ops
     from surfer_lab.training.fit.efficiency_fit import StepFitSettings, roofline_efficiency, steps_ms
-    from surfer_lab.training.fit.step_protocols import held_out_steps, parts_of, step_rows
+    from surfer_lab.training.fit.step_protocols import HeldOut, held_out_steps, parts_of, step_rows
     from surfer_lab.training.fit.step_table import collect_steps, table_path
-    from surfer_lab.training.fit.train_steps import FILES
+    from surfer_lab.training.fit.train_steps import FILES, routed_groups, routed_ms
     from surfer_lab.training.timm_table.rows import read_rows
 
     if protocol is not Protocol.LOGO and not has_efficiency_without("fold0"):
@@ -106,14 +108,14 @@ def held_out_timm(
     if protocol is Protocol.LOGO:
         told = None if progress is None else lambda what: progress(what, 0, 1)
         taught = step_rows(rows, table, catalog, single_ops(data, catalog))
-        predicted = {way.name: way.predicted_ms for way in held_out_steps(taught, StepFitSettings(), progress=told)}
+        ways = held_out_steps(taught, StepFitSettings(), progress=told)
+        routed = routed_groups(taught, ways[2])
+        predicted = {way.name: routed_ms(taught, way, routed) for way in ways}
     else:
         for name, parts in parts_of(steps):
-            predicted[name] = np.full(len(steps), np.nan)
-            for part in sorted(set(parts.tolist())):
-                held = np.flatnonzero(parts == part)
-                weights = read_efficiency(FILES[name].format(part))
-                predicted[name][held] = steps_ms(weights, steps.evidence, held)
+            weights = {str(part): read_efficiency(FILES[name].format(part)) for part in sorted(set(parts.tolist()))}
+            way = HeldOut(name=name, weights=weights, part=parts, predicted_ms=np.full(len(steps), np.nan))
+            predicted[name] = routed_ms(steps, way, learned_groups())
     first = steps.evidence.terms[0]
     plain = roofline_efficiency(first.of_item.shape[1], first.of_pair.shape[2])
     predicted_by_method = {WAYS[name]: times for name, times in predicted.items()}
