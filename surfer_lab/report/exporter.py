@@ -12,6 +12,7 @@ from nbconvert.exporters.exporter import Exporter
 from nbformat import NotebookNode
 from traitlets import default
 
+from surfer_lab.errors import SurferError
 from surfer_lab.report.dates import today_words
 from surfer_lab.report.document import html_document
 from surfer_lab.report.stored import stored_views
@@ -28,6 +29,19 @@ class SurferReportExporter(Exporter):
     @default("file_extension")
     def _file_extension(self) -> str:
         return ".surfer.html"
+
+    def from_filename(  # type: ignore[override] # text, as its own exporters of text return it
+        self, filename: str, resources: dict[str, Any] | None = None, **kw: Any
+    ) -> tuple[str, dict[str, Any]]:
+        """As `from_notebook_node`. On the command line a refusal is its sentence and status 1, not a traceback."""
+        from nbconvert.nbconvertapp import NbConvertApp  # it imports all exporters, this one too
+
+        try:
+            return super().from_filename(filename, resources, **kw)  # type: ignore[return-value]
+        except SurferError as error:
+            if NbConvertApp.initialized() and getattr(NbConvertApp.instance(), "exporter", None) is self:
+                raise SystemExit(str(error)) from None
+            raise
 
     def from_notebook_node(  # type: ignore[override] # text, as its own exporters of text return it
         self, nb: NotebookNode, resources: dict[str, Any] | None = None, **kw: Any

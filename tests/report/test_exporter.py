@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import nbformat
 import pytest
 from nbconvert.exporters import get_exporter
@@ -49,6 +52,16 @@ def test_lab_can_list_it_in_its_export_menu(exporter):
 def test_a_notebook_without_a_prediction_is_refused_with_what_to_do(exporter):
     with pytest.raises(OptionError, match="study holds no prediction"):
         exporter.from_notebook_node(notebook({"text/plain": "4"}), {"metadata": {"name": "study"}})
+
+
+def test_on_the_command_line_the_refusal_is_a_sentence_and_no_traceback(tmp_path):
+    nbformat.write(notebook({"text/plain": "4"}), tmp_path / "plain.ipynb")
+    command = [sys.executable, "-m", "nbconvert", "--to", "surfer_report", "plain.ipynb"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "plain holds no prediction. Try: put %%predict" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert list(tmp_path.glob("*.html")) == []
 
 
 def test_the_json_of_a_prediction_is_what_is_read_not_its_html(exporter):
