@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import AbstractContextManager
 
 import pytest
 from playwright.sync_api import Locator, expect
@@ -30,6 +31,13 @@ def opened(panel: Locator, name: str) -> Locator:
     if found.get_attribute("open") is None:
         found.locator("> summary").click()
     return found
+
+
+def written(lab: LabPage) -> AbstractContextManager[object]:
+    """Within it, our settings are written to the server."""
+    return lab.page.expect_response(
+        lambda answer: answer.request.method == "PUT" and "settings/surfer-lab:plugin" in answer.url
+    )
 
 
 def gpu_names(panel: Locator) -> list[str]:
@@ -89,14 +97,30 @@ def test_each_control_changes_the_outcome_and_the_figure(panel: Locator, control
     )
 
 
-def test_the_price_slider_changes_cost_and_is_taken_back(panel: Locator):
+def test_the_price_slider_tries_a_price_and_a_kept_one_is_there_after_a_reload(
+    panel: Locator, lab: LabPage, saved: str
+):
     gpus = section(panel, "gpus")
     cost = gpus.locator(".jp-SurferGpus-row.jp-mod-selected td.jp-SurferGpus-cost")
+    pricing = gpus.locator(".jp-SurferGpus-pricing")
     before = cost.inner_text()
     gpus.get_by_role("slider", name="Price of an hour").press("End")
     expect(cost).not_to_have_text(before, use_inner_text=True)
-    expect(gpus.locator(".jp-SurferGpus-pricing")).to_contain_text("your own price")
+    expect(pricing).to_contain_text("a price that you try")
     gpus.get_by_role("button", name="Use the listed price").click()
+    expect(cost).to_have_text(before, use_inner_text=True)
+    gpus.get_by_role("slider", name="Price of an hour").press("End")
+    with written(lab):
+        gpus.get_by_role("button", name="Keep as my price").click()
+    expect(pricing).to_contain_text("your own price")
+    kept = cost.inner_text()
+    lab.open()
+    lab.open_without_kernel(saved)
+    panel = lab.show_panel()
+    expect(cost).to_have_text(kept, use_inner_text=True)
+    expect(pricing).to_contain_text("your own price")
+    with written(lab):
+        gpus.get_by_role("button", name="Use the listed price").click()
     expect(cost).to_have_text(before, use_inner_text=True)
 
 
@@ -168,6 +192,40 @@ def test_all_is_reached_by_keyboard_alone(panel: Locator, lab: LabPage):
     expect(row).to_have_class(re.compile("jp-mod-selected"))
     section(panel, "operations").locator("> summary").press("Enter")
     expect(section(panel, "operations").locator(".jp-SurferVirtual-row").first).to_be_visible()
+
+
+def test_a_narrow_sidebar_shows_each_gpus_time_and_cost(panel: Locator):
+    assert panel.bounding_box()["width"] <= 340, "a sidebar is as narrow as JupyterLab makes it"
+    cut_off = """panel => {
+        const seen = panel.querySelector('.jp-SurferGpus-scroll');
+        const end = seen.getBoundingClientRect().left + seen.clientLeft + seen.clientWidth;
+        return [...seen.querySelectorAll('.jp-SurferGpus-cost, .jp-SurferGpus-step')]
+            .filter(cell => {
+                const text = document.createRange();
+                text.selectNodeContents(cell);
+                return text.getBoundingClientRect().right > end + 0.5;
+            })
+            .map(cell => cell.textContent);
+    }"""
+    assert panel.evaluate(cut_off) == []
+
+
+def test_a_click_on_a_module_lists_its_operations(panel: Locator):
+    panel.get_by_label("Prediction", exact=True).select_option(index=1)
+    operations = opened(panel, "operations")
+    figure = operations.locator(".jp-SurferFigure", has_text="GPU time by module")
+    figure.scroll_into_view_if_needed()
+    canvas = figure.locator("canvas").first
+    canvas.wait_for()
+    figure.locator(".jp-mod-waiting").wait_for(state="detached")
+    find = operations.get_by_role("searchbox", name="Find an operation")
+    counted = operations.locator(".jp-SurferOperations-count")
+    before = counted.inner_text()
+    area = canvas.bounding_box()
+    # the second level from the top, at its left: the first module; tried again until the figure listens
+    canvas.page.mouse.click(area["x"] + 12, area["y"] + 52)
+    expect(find).not_to_have_value("")
+    expect(counted).not_to_have_text(before)
 
 
 def test_nothing_is_cut_off_at_any_width(lab: LabPage, saved: str):

@@ -14,7 +14,7 @@ import type { Prediction } from '../../prediction';
 import type { Change } from '../../selection';
 import type { By, ISectionBody, ISectionContext } from '../section';
 import { OperationLines, ownLines, type ILine } from './lines';
-import { moduleFigure } from './modules';
+import { moduleFigure, moduleNodes } from './modules';
 import { rooflineFigure } from './roofline';
 
 const FIND_AFTER_MS = 150;
@@ -44,7 +44,9 @@ export class OperationsBody implements ISectionBody {
     });
     this._count = element('span', 'Operations-count');
     this._count.setAttribute('role', 'status');
-    this._modules = new Figure('modules', trans.__('GPU time by module'), trans);
+    this._modules = new Figure('modules', trans.__('GPU time by module'), trans, (_, index) => {
+      this._tappedModule(index);
+    });
     this._bars = new Figure('operations', trans.__('Costliest, here and there'), trans);
     this._roofline = new Figure('roofline', trans.__('Roofline'), trans, (source, index) => {
       this._tapped(source, index);
@@ -112,6 +114,17 @@ export class OperationsBody implements ISectionBody {
     this._bars.dispose();
     this._roofline.dispose();
     this.node.remove();
+  }
+
+  // the table lists a module's operations; the whole step is all of them
+  private _tappedModule(index: number): void {
+    const { prediction, gpu } = this._context.selection;
+    const node = prediction && moduleNodes(prediction, gpu)[index];
+    if (node) {
+      this._find.value = node.depth > 0 ? node.path : '';
+      this._by.control.value = 'operation';
+      this._begin();
+    }
   }
 
   private _begin(): void {
