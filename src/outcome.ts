@@ -8,7 +8,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import type { NumberFormat } from './format';
 import type { IGpu, IRanged, ISetting, Prediction } from './prediction';
 import { costOf, priceOf, type IPrice } from './prices';
-import type { IPreferences } from './tokens';
+import type { IPrices } from './tokens';
 
 /** A step on one GPU; null is "not known". */
 export interface IOutcome {
@@ -34,7 +34,7 @@ export function outcomeOf(
   prediction: Prediction,
   place: number,
   setting: ISetting | null,
-  preferences: IPreferences,
+  prices: IPrices,
   trans: TranslationBundle
 ): IOutcome | null {
   const gpu = prediction.gpus[place];
@@ -47,7 +47,7 @@ export function outcomeOf(
   const memory = chosen && grid ? grid.memory(place, chosen) : null;
   const batchSize =
     chosen && grid ? (grid.view.batch_sizes[chosen.batch] ?? null) : (stored.batch_size ?? null);
-  const price = priceOf(gpu, preferences, trans);
+  const price = priceOf(gpu, prices, trans);
   const steps =
     batchSize && stored.dataset_size ? Math.ceil(stored.dataset_size / batchSize) : null;
   const epochMs = step && steps ? step.value * steps : null;
@@ -78,11 +78,11 @@ export function outcomeOf(
 export function outcomesOf(
   prediction: Prediction,
   setting: ISetting | null,
-  preferences: IPreferences,
+  prices: IPrices,
   trans: TranslationBundle
 ): IOutcome[] {
   return prediction.gpus.flatMap(gpu => {
-    const one = outcomeOf(prediction, gpu.index, setting, preferences, trans);
+    const one = outcomeOf(prediction, gpu.index, setting, prices, trans);
     return one ? [one] : [];
   });
 }

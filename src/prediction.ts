@@ -19,6 +19,8 @@ export interface IListedPrice {
   readonly asOf: string;
   readonly source: string;
   readonly isOwn: boolean;
+  /** With a slider, and not kept. */
+  readonly isTried?: boolean;
 }
 
 /** One GPU of a prediction, at the setting that was asked about. */

@@ -75,7 +75,7 @@ export class Preferences implements IPreferences {
     if (!settings) {
       return;
     }
-    // a slider sets a price many times a second: what is set last is what is kept
+    // of several changes in a moment, what is set last is what is kept
     clearTimeout(this._timers.get(key));
     this._timers.set(
       key,

@@ -4,7 +4,7 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 
 import type { IGpu, IListedPrice } from './prediction';
-import type { IPreferences } from './tokens';
+import type { IPrices } from './tokens';
 
 /** A price of one hour, and what it rests on. */
 export type IPrice = IListedPrice;
@@ -12,12 +12,17 @@ export type IPrice = IListedPrice;
 const MS_PER_HOUR = 3_600_000;
 
 /** The price that counts for this GPU. An own price is for one GPU, also where they are rented out together. */
-export function priceOf(gpu: IGpu, preferences: IPreferences, trans: TranslationBundle): IPrice {
-  const own = preferences.ownPrices.get(gpu.name);
+export function priceOf(gpu: IGpu, prices: IPrices, trans: TranslationBundle): IPrice {
+  const tried = prices.triedPrices?.get(gpu.name);
+  if (tried !== undefined) {
+    const note = trans.__('a price that you try');
+    return { usdPerHour: tried, isOwn: true, isTried: true, note, asOf: '', source: '' };
+  }
+  const own = prices.ownPrices.get(gpu.name);
   if (own !== undefined) {
     return { usdPerHour: own, isOwn: true, note: trans.__('your own price'), asOf: '', source: '' };
   }
-  return preferences.basis === 'spot' && gpu.spot ? gpu.spot : gpu.listed;
+  return prices.basis === 'spot' && gpu.spot ? gpu.spot : gpu.listed;
 }
 
 /** USD of so many milliseconds at that price; null where the price or the time is not known. */

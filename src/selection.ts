@@ -6,7 +6,7 @@ import { Signal, type ISignal } from '@lumino/signaling';
 
 import { outcomeOf, outcomesOf, type IOutcome } from './outcome';
 import type { ISetting, Prediction } from './prediction';
-import type { IPreferences } from './tokens';
+import type { IPreferences, IPrices } from './tokens';
 
 /** What has changed: `prediction` means everything. */
 export type Change = 'prediction' | 'gpu' | 'setting' | 'preferences';
@@ -43,10 +43,16 @@ export class Selection implements IDisposable {
     return this._setting;
   }
 
+  /** The prices that count here: those tried in this panel or output, before the reader's own. */
+  get prices(): IPrices {
+    const { ownPrices, basis } = this.preferences;
+    return { triedPrices: this._triedPrices, ownPrices, basis };
+  }
+
   /** On every GPU, in the order of the prediction. */
   get outcomes(): readonly IOutcome[] {
     this._outcomes ??= this._prediction
-      ? outcomesOf(this._prediction, this._setting, this.preferences, this._trans)
+      ? outcomesOf(this._prediction, this._setting, this.prices, this._trans)
       : [];
     return this._outcomes;
   }
@@ -59,7 +65,7 @@ export class Selection implements IDisposable {
   /** On the GPU looked at, as it was asked. */
   get baseline(): IOutcome | null {
     return this._prediction
-      ? outcomeOf(this._prediction, this._gpu, null, this.preferences, this._trans)
+      ? outcomeOf(this._prediction, this._gpu, null, this.prices, this._trans)
       : null;
   }
 
@@ -115,6 +121,24 @@ export class Selection implements IDisposable {
     this._emit('setting');
   }
 
+  /** See what a price of an hour would make of it; nothing of it is kept. */
+  tryPrice(gpu: string, usdPerHour: number): void {
+    this._triedPrices.set(gpu, usdPerHour);
+    this._emit('preferences');
+  }
+
+  /** From now on this is the reader's own price, in all notebooks; null: the listed one. */
+  keepPrice(gpu: string, usdPerHour: number | null): void {
+    const wasTried = this._triedPrices.delete(gpu);
+    if (usdPerHour === null && !this.preferences.ownPrices.has(gpu)) {
+      if (wasTried) {
+        this._emit('preferences');
+      }
+      return;
+    }
+    this.preferences.setOwnPrice(gpu, usdPerHour);
+  }
+
   dispose(): void {
     if (!this._isDisposed) {
       this._isDisposed = true;
@@ -135,6 +159,7 @@ export class Selection implements IDisposable {
   }
 
   private readonly _changed = new Signal<this, Change>(this);
+  private readonly _triedPrices = new Map<string, number>();
   private _prediction: Prediction | null = null;
   private _compared: Prediction | null = null;
   private _gpu = 0;

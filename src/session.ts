@@ -301,7 +301,8 @@ export class KernelLink implements IDisposable {
             what: message.seen,
             why: '',
             remedy: message.remedy,
-            details: message.detail ?? ''
+            details: message.detail ?? '',
+            ...(message.gpus?.length ? { gpus: message.gpus } : {})
           },
           message.error === 'cancelled'
         )

@@ -46,17 +46,24 @@ export interface IFailure {
   readonly why: string;
   readonly remedy: string;
   readonly details: string;
+  /** The file does not say which GPU it was recorded on: those that it may have been. */
+  readonly gpus?: readonly string[];
 }
 
 /** Which price a GPU's hour is counted at, where there is a choice. */
 export type PriceBasis = 'on-demand' | 'spot';
 
-/** What a reader has set, for all notebooks: kept in JupyterLab's settings where there are any. */
-export interface IPreferences {
-  readonly changed: ISignal<IPreferences, void>;
-  readonly pinned: ReadonlySet<string>;
+/** Which prices count: one that is being tried, else the reader's own, else the listed one on this basis. */
+export interface IPrices {
+  readonly triedPrices?: ReadonlyMap<string, number>;
   readonly ownPrices: ReadonlyMap<string, number>;
   readonly basis: PriceBasis;
+}
+
+/** What a reader has set, for all notebooks: kept in JupyterLab's settings where there are any. */
+export interface IPreferences extends IPrices {
+  readonly changed: ISignal<IPreferences, void>;
+  readonly pinned: ReadonlySet<string>;
   /** Pin a GPU to the top of the table, or take it from there. */
   togglePin(gpu: string): void;
   /** USD per hour of one GPU; null: the listed price again. */

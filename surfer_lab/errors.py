@@ -14,6 +14,7 @@ __all__ = [
     "CaptureError",
     "GpuError",
     "OptionError",
+    "OriginError",
     "PredictionError",
     "SurferError",
     "TraceError",
@@ -69,4 +70,12 @@ class CaptureError(SurferError):
 
 
 class PredictionError(SurferError):
-    """A trace and a GPU that cannot be brought together (for example an origin GPU that nobody named)."""
+    """A trace and a GPU that cannot be brought together."""
+
+
+class OriginError(PredictionError):
+    """A trace that does not say which GPU it was recorded on; `candidates` are those that its words fit."""
+
+    def __init__(self, seen: str, *, candidates: Sequence[str] = (), remedy: str = "") -> None:
+        self.candidates = tuple(candidates)
+        super().__init__(seen, remedy=remedy)

@@ -323,6 +323,7 @@ export interface StoredView {
   roofline?: RooflineView | null;
   timeline?: TimelineView | null;
   scaling?: ScalingView | null;
+  scaling_links?: ScalingView[];
 }
 /**
  * One sentence for people; `label` is its short lead ("Fastest").
@@ -866,6 +867,8 @@ export interface Done {
 /**
  * Instead of an answer: what was seen, and what to do. `fault`: of the program itself; `detail` is to be copied.
  *
+ * `gpus`: the trace does not say which GPU it was recorded on, and may be asked about again with one of these.
+ *
  * This interface was referenced by `Protocol`'s JSON-Schema
  * via the `definition` "Failure".
  */
@@ -876,6 +879,7 @@ export interface Failure {
   seen: string;
   remedy: string;
   detail?: string;
+  gpus?: string[];
 }
 /**
  * How far a request is, before its answer. `total` 0: not known.

@@ -1,9 +1,9 @@
 // Which sections does the panel have, in which order? Each shows when the prediction has something for it.
 
 import { compareSection } from './compare';
-import { planSection, scalingSection } from './facts';
 import { gpusSection } from './gpus';
 import { operationsSection } from './operations';
+import { scalingSection } from './scaling';
 import type { ISection } from './section';
 import { summarySection } from './summary';
 import { timelineSection } from './timeline';
@@ -14,8 +14,7 @@ export const SECTIONS: readonly ISection[] = [
   compareSection,
   gpusSection,
   whatIfSection,
-  operationsSection,
-  timelineSection,
   scalingSection,
-  planSection
+  operationsSection,
+  timelineSection
 ];

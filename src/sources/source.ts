@@ -45,6 +45,8 @@ export interface ISource extends IDisposable {
   readonly startKernel?: () => void;
   /** Load the package in the kernel that runs. */
   readonly loadPackage?: () => void;
+  /** Read the file again as recorded on this GPU, where it does not say on which. */
+  readonly nameOrigin?: (gpu: string) => void;
   /** Try again what failed. */
   readonly retry?: () => void;
 }

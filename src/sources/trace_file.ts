@@ -80,6 +80,11 @@ export class TraceFileSource implements ISource {
     // the one view that there is came with its answer
   }
 
+  nameOrigin(gpu: string): void {
+    this._origin = gpu;
+    this.retry();
+  }
+
   /** Read the file again, with the kernel there is or a new one. */
   retry(): void {
     this._begin();
@@ -173,7 +178,7 @@ export class TraceFileSource implements ISource {
   private _ask(): void {
     this._working(this._trans.__('Reading %1 …', this.label), null);
     const pending = this.link.ask(
-      { kind: 'trace', path: PathExt.basename(this._path) },
+      { kind: 'trace', path: PathExt.basename(this._path), origin: this._origin },
       progress => {
         this._working(progress.text, progress.total > 0 ? progress.done / progress.total : null);
       }
@@ -232,6 +237,7 @@ export class TraceFileSource implements ISource {
   private readonly _entries = new Entries();
   private readonly _context: SessionContext;
   private _pending: IPending | null = null;
+  private _origin = '';
   private _work: IWork | null = null;
   private _failure: IFailure | null = null;
   private _isDisposed = false;

@@ -14,7 +14,8 @@ from typing import Final
 from surfer_lab import __version__
 from surfer_lab.engine.compilation import CompileMode
 from surfer_lab.engine.precision import Precision
-from surfer_lab.errors import OptionError
+from surfer_lab.errors import OptionError, OriginError
+from surfer_lab.hardware.catalog import load_catalog
 from surfer_lab.panel import kept_views
 from surfer_lab.panel.book import Book, entry_of
 from surfer_lab.panel.messages import (
@@ -34,6 +35,7 @@ from surfer_lab.panel.messages import (
     Comparison,
     ComparisonRow,
     Done,
+    Failure,
     FigureItem,
     Figures,
     GridSlice,
@@ -268,12 +270,23 @@ def _figure_items(view: ViewModel, gpu: int, names: list[str]) -> list[FigureIte
     return items
 
 
-def _trace(request: AskTrace, asked: Asked) -> ViewAnswer:
+def _trace(request: AskTrace, asked: Asked) -> ViewAnswer | Failure:
     def progress(done: int, total: int) -> None:
         asked.progress(done, total, f"reading {Path(request.path).name}")
         asked.breathe()
 
-    prediction = predict(request.path, origin=request.origin or None, progress=progress)
+    try:
+        prediction = predict(request.path, origin=request.origin or None, progress=progress)
+    except OriginError as error:
+        known = [gpu.name for gpu in load_catalog().all()]
+        likely = [name for name in error.candidates if name in known]
+        return Failure(
+            id=request.id,
+            error="refused",
+            seen=error.seen,
+            remedy="choose the GPU that it was recorded on",
+            gpus=[*likely, *(name for name in known if name not in likely)],
+        )
     asked.progress(0, 0, "predicting")
     asked.breathe()
     view = stored(prediction.view_with_grid)

@@ -256,12 +256,16 @@ FailureKind = Literal["refused", "unknown", "too-large", "cancelled", "version",
 
 
 class Failure(_Answer, tag="failure", frozen=True, kw_only=True):
-    """Instead of an answer: what was seen, and what to do. `fault`: of the program itself; `detail` is to be copied."""
+    """Instead of an answer: what was seen, and what to do. `fault`: of the program itself; `detail` is to be copied.
+
+    `gpus`: the trace does not say which GPU it was recorded on, and may be asked about again with one of these.
+    """
 
     error: FailureKind
     seen: str
     remedy: str
     detail: str = ""
+    gpus: list[str] = []
 
 
 Answer = (

@@ -30,6 +30,7 @@ def scaling_section(view: ViewModel) -> list[Child]:
         scroll(shown.title, _bars(shown)),
         *_timeline(shown),
         scroll(f"{shown.title}, table", _table(shown)),
+        *(scroll(f"{other.title}, {other.link}, table", _table(other)) for other in view.scaling_links),
     ]  # fmt: skip
 
 
@@ -100,4 +101,10 @@ def _timeline(shown: ScalingView) -> list[Child]:
 def _table(shown: ScalingView) -> Markup:
     heads = tag("thead", tag("tr", *(tag("th", name, scope="col") for name in shown.columns)))
     rows = (tag("tr", tag("th", row[0], scope="row"), *(tag("td", cell) for cell in row[1:])) for row in shown.table)
-    return tag("table", tag("caption", shown.title), heads, tag("tbody", *rows), class_="s-batches")
+    return tag(
+        "table",
+        tag("caption", f"{shown.title}, {shown.link}" if shown.link else shown.title),
+        heads,
+        tag("tbody", *rows),
+        class_="s-batches",
+    )

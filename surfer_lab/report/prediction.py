@@ -22,7 +22,7 @@ from surfer_lab.engine.options import EngineOptions
 from surfer_lab.engine.predict import predict as predict_times
 from surfer_lab.engine.ranges import LEVELS
 from surfer_lab.engine.whatif import precision_blocker, with_precision
-from surfer_lab.errors import GpuError, OptionError, PredictionError, TraceError, UnknownGpuError
+from surfer_lab.errors import GpuError, OptionError, OriginError, PredictionError, TraceError, UnknownGpuError
 from surfer_lab.hardware.catalog import Catalog, load_catalog
 from surfer_lab.hardware.gpu import Gpu
 from surfer_lab.hardware.machines import Machine
@@ -49,7 +49,7 @@ from surfer_lab.planner.what_ifs import BatchCurve, Blocked, alternatives, batch
 from surfer_lab.report.bundle import mime_bundle
 from surfer_lab.report.provenance import new_provenance
 from surfer_lab.report.rows import csv_of, curve_rows, flat_rows, memory_rows
-from surfer_lab.report.scaled import scaled, scaled_as_asked, scaling_frame
+from surfer_lab.report.scaled import scaled, scaled_as_asked, scaled_with_other_links, scaling_frame
 from surfer_lab.report.text import text_of
 from surfer_lab.report.written import write_report
 from surfer_lab.trace.model import Trace, TraceOrigin
@@ -238,6 +238,7 @@ class Prediction:
 
     def _what_ifs(self) -> WhatIfs:
         focus, step = self._focus.gpu, self.question.step
+        curve = scaled_as_asked(self, focus)
         is_asked = self.options.precision is not Precision.AS_RUN or self.options.compile is not CompileMode.OFF
         is_quick = step.origin is not TraceOrigin.PROFILER or len(self.times.items) <= _QUICK_ITEMS
         shown = self.outcomes if self.options.on else shortlist(self.outcomes)
@@ -258,7 +259,8 @@ class Prediction:
             memory=self._memory_on(focus),
             largest_batches=self._largest_batches([outcome.gpu for outcome in shown]),
             sharded=self._sharded(),
-            scaling=scaled_as_asked(self, focus),
+            scaling=curve,
+            scaling_links=scaled_with_other_links(self, focus, curve),
             blocked=self.question.blocked,
             notes=self.question.notes,
         )
@@ -481,14 +483,14 @@ def named_origin(catalog: Catalog, trace: Trace, options: PredictOptions) -> Gpu
     if trace.origin is not TraceOrigin.PROFILER:
         return None
     if trace.device is None:
-        raise PredictionError(
+        raise OriginError(
             "the trace does not say which GPU it was recorded on", remedy='name it: --from "V100 SXM2 16GB"'
         )
     try:
         return catalog.find_device(trace.device)
     except UnknownGpuError as error:
         choices = " or ".join(error.candidates[:4])
-        raise UnknownGpuError(
+        raise OriginError(
             f"which GPU the trace was recorded on is not clear: {error.seen}",
             candidates=error.candidates,
             remedy=f"name it: --from GPU ({choices})" if choices else 'name it: --from "V100 SXM2 16GB"',

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from surfer_lab.engine.options import EngineOptions
 from surfer_lab.engine.predict import predict
-from surfer_lab.errors import OptionError, UnknownGpuError
+from surfer_lab.errors import OptionError, SurferError, UnknownGpuError
 from surfer_lab.hardware.catalog import load_catalog
 from surfer_lab.hardware.gpu import Gpu
 from surfer_lab.hardware.machines import Machine, load_machines, machine_from_file
@@ -32,7 +32,10 @@ if TYPE_CHECKING:
 
     from surfer_lab.report.prediction import Prediction
 
-__all__ = ["USUAL_COUNTS", "chosen_machine", "scaled", "scaled_as_asked", "scaling_frame", "scaling_source"]
+__all__ = [
+    "USUAL_COUNTS", "chosen_machine", "scaled", "scaled_as_asked", "scaled_with_other_links", "scaling_frame",
+    "scaling_source",
+]  # fmt: skip
 
 USUAL_COUNTS: Final = (1, 2, 4, 8)
 _KINDS: Final = ("nvlink", "pcie")  # of links, where their generation follows from the GPU
@@ -51,6 +54,29 @@ def scaled_as_asked(prediction: Prediction, focus: Gpu) -> ScalingCurve | None:
         link=options.link,
         strategy=options.strategy,
     )
+
+
+def scaled_with_other_links(prediction: Prediction, focus: Gpu, asked: ScalingCurve | None) -> tuple[ScalingCurve, ...]:
+    """The curve that was asked about where NVLink, and where PCIe, connects the GPUs; without those there are not."""
+    if asked is None:
+        return ()
+    options, counts = prediction.options, [point.gpu_count for point in asked.points]
+    most = max(counts)
+    curves: dict[str, ScalingCurve] = {_link_name(asked, most): asked}
+    for kind in _KINDS:
+        try:
+            curve = scaled(
+                prediction, focus, counts=counts, machine=options.machine, link=kind, strategy=options.strategy
+            )
+        except SurferError:
+            continue  # this GPU has no such link: nothing to compare with
+        curves.setdefault(_link_name(curve, most), curve)
+    return tuple(curves.values())[1:]
+
+
+def _link_name(curve: ScalingCurve, count: int) -> str:
+    link = curve.machine.link_for(count)
+    return "" if link is None else link.name
 
 
 def scaled(

@@ -178,6 +178,7 @@ def view_of(
         roofline=roofline_view(operations, shown_groups(operations), [outcome.gpu for outcome in ordered]),
         timeline=timeline_view(prediction, focus_index) if ordered else None,
         scaling=scaling_view(what_ifs.scaling) if what_ifs.scaling is not None else None,
+        scaling_links=[scaling_view(curve, with_timeline=False) for curve in what_ifs.scaling_links],
     )
 
 

@@ -51,6 +51,7 @@ FIGURE_TITLES: Final[Mapping[str, str]] = {
     "modules": "Modules",
     "roofline": "Rate against intensity",
     "timeline": "One step",
+    "scaling": "On several GPUs",
 }
 
 
@@ -417,6 +418,39 @@ def _timeline(choosing: Choosing, _gpu: int, _setting: Setting | None) -> Figure
     )
 
 
+def _scaling(choosing: Choosing, _gpu: int, _setting: Setting | None) -> FigureData | None:
+    shown = choosing.view.scaling
+    if shown is None:
+        return None
+    unit = _unit(choosing)
+    names = [str(row.gpus) for row in shown.rows]
+    return FigureData(
+        sources={
+            "bars": {
+                "gpus": names,
+                "compute": [_scaled(row.compute_ms, unit) for row in shown.rows],
+                "step": [_scaled(row.step_ms, unit) for row in shown.rows],
+                "low": [_scaled(row.low_ms, unit) for row in shown.rows],
+                "high": [_scaled(row.high_ms, unit) for row in shown.rows],
+                "speedup": [row.gpus * row.efficiency for row in shown.rows],
+                "ideal": [row.gpus for row in shown.rows],
+                "text": [
+                    f"{words[0]} GPUs: {words[1]} ({words[2]}), {words[5]} of it exposed communication, "
+                    f"efficiency {words[4]}"
+                    for words in shown.table
+                ],
+            },
+            "chosen": {"gpus": []},
+        },
+        factors=names,
+        x_label=f"GPUs, {shown.link}" if shown.link else "GPUs",
+        y_label=f"step, {unit.name}",
+        columns=shown.columns,
+        rows=shown.table,
+        note=". ".join(shown.notes),
+    )
+
+
 _BUILDERS: Final[Mapping[str, Callable[[Choosing, int, Setting | None], FigureData | None]]] = {
     "step_range": _step_range,
     "cost_time": _cost_time,
@@ -426,4 +460,5 @@ _BUILDERS: Final[Mapping[str, Callable[[Choosing, int, Setting | None], FigureDa
     "modules": _modules,
     "roofline": _roofline,
     "timeline": _timeline,
+    "scaling": _scaling,
 }

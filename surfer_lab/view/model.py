@@ -360,3 +360,4 @@ class ViewModel(Struct, frozen=True, kw_only=True, omit_defaults=True):
     roofline: RooflineView | None = None
     timeline: TimelineView | None = None
     scaling: ScalingView | None = None
+    scaling_links: list[ScalingView] = []  # the same step where other links connect the GPUs

@@ -44,7 +44,7 @@ _NOTES: Final = (
 )
 
 
-def scaling_view(curve: ScalingCurve) -> ScalingView:
+def scaling_view(curve: ScalingCurve, *, with_timeline: bool = True) -> ScalingView:
     """The curve as it is shown."""
     unit = time_unit([point.step_ns for point in curve.points])
     count = max(point.gpu_count for point in curve.points)
@@ -62,7 +62,7 @@ def scaling_view(curve: ScalingCurve) -> ScalingView:
         rows=[_row(point) for point in curve.points],
         columns=list(_COLUMNS),
         table=[_words(point, unit) for point in curve.points],
-        timeline=_timeline(curve.points[-1]) if curve.points[-1].gpu_count > 1 else [],
+        timeline=_timeline(curve.points[-1]) if with_timeline and curve.points[-1].gpu_count > 1 else [],
         notes=[
             f"{curve.fixed.value} batch fixed", *_NOTES,
             *(name_text(note, longest=300) for note in curve.notes),

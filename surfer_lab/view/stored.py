@@ -110,6 +110,7 @@ def stored(view: ViewModel) -> StoredView:
         roofline=view.roofline,
         timeline=view.timeline,
         scaling=view.scaling,
+        scaling_links=view.scaling_links,
     )
 
 
@@ -163,6 +164,7 @@ def restored(kept: StoredView) -> ViewModel:
         roofline=kept.roofline,
         timeline=kept.timeline,
         scaling=kept.scaling,
+        scaling_links=kept.scaling_links,
     )
 
 

@@ -175,3 +175,4 @@ class StoredView(Struct, frozen=True, kw_only=True, omit_defaults=True):
     roofline: RooflineView | None = None
     timeline: TimelineView | None = None
     scaling: ScalingView | None = None
+    scaling_links: list[ScalingView] = []

@@ -71,6 +71,7 @@ class WhatIfs:
     largest_batches: Mapping[str, int] = field(default_factory=dict)
     sharded: tuple[ShardedNeed, ...] = ()
     scaling: ScalingCurve | None = None
+    scaling_links: tuple[ScalingCurve, ...] = ()  # the same with other links
     blocked: tuple[Blocked, ...] = ()
     notes: tuple[str, ...] = ()
 

@@ -26,10 +26,11 @@ for _ in range(8):
 """
 
 
-def live_notebook(server: LabServer, name: str) -> str:
-    """A notebook that predicts a small training loop when it is run."""
+def live_notebook(server: LabServer, name: str, *, options: str = "") -> str:
+    """A notebook that predicts a small training loop when it is run, asked with these options."""
+    loop = TRAINING_LOOP.replace("%%predict", f"%%predict {options}".rstrip(), 1)
     return server.add_notebook(
-        name, [nbformat.v4.new_code_cell("%load_ext surfer_lab"), nbformat.v4.new_code_cell(TRAINING_LOOP)]
+        name, [nbformat.v4.new_code_cell("%load_ext surfer_lab"), nbformat.v4.new_code_cell(loop)]
     )
 
 

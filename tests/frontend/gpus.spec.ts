@@ -175,6 +175,33 @@ describe('the table', () => {
     expect(cost()).toBeCloseTo((3 * 10 * 1000) / 3_600_000);
   });
 
+  it('tries a price with the slider, and keeps it only when told so', () => {
+    const { node, held } = drawn();
+    const { preferences } = held.selection;
+    const press = (text: string): void => {
+      [...node.querySelectorAll('button')].find(one => one.textContent === text)?.click();
+    };
+    const slide = (value: string): void => {
+      const slider = node.querySelector<HTMLInputElement>('.jp-SurferGpus-price input');
+      if (slider) {
+        slider.value = value;
+        slider.dispatchEvent(new Event('input'));
+      }
+    };
+    slide('5');
+    expect(held.selection.outcome?.price.usdPerHour).toBe(5);
+    expect(node.textContent).toContain('a price that you try');
+    expect(preferences.ownPrices.size).toBe(0);
+    press('Use the listed price');
+    expect(held.selection.outcome?.price.usdPerHour).toBe(3);
+    slide('6');
+    press('Keep as my price');
+    expect([...preferences.ownPrices]).toEqual([['H100', 6]]);
+    expect(node.textContent).toContain('your own price');
+    press('Use the listed price');
+    expect(preferences.ownPrices.size).toBe(0);
+  });
+
   it('leaves a price alone on Escape', () => {
     const { node, held } = drawn();
     press(node, 'tbody tr .jp-SurferGpus-priceButton');

@@ -96,18 +96,6 @@ describe('a prediction', () => {
     expect(node.querySelector('.jp-SurferWhatIf-step')?.textContent).toBe('10.0 ms');
   });
 
-  it('shows a section of facts where the view has them', async () => {
-    const scaling = {
-      sentences: ['Two GPUs are 1.8x as fast.'],
-      tables: [{ caption: 'By count', columns: ['GPUs', 'Step'], rows: [['2', '6 ms']] }],
-      notes: []
-    };
-    const isShown = (node: HTMLElement): boolean =>
-      node.querySelector<HTMLElement>('[data-section=scaling]')?.hidden === false;
-    expect(isShown(await drawn(view()))).toBe(false);
-    expect(isShown(await drawn({ ...view(), scaling }))).toBe(true);
-  });
-
   it('draws names of a trace as text, whatever they hold', async () => {
     const hostile = '<img src=x onerror="alert(1)"><script>alert(1)</script>';
     const node = await drawn(

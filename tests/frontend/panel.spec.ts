@@ -164,6 +164,27 @@ describe('a state', () => {
     expect(stateOf(panel)).toBe('dead');
   });
 
+  it('of a trace that names no GPU offers those that it may be of', async () => {
+    const { panel, source } = await withKernel(new FakeKernel());
+    const named: string[] = [];
+    Object.assign(source, { nameOrigin: (gpu: string) => named.push(gpu) });
+    source.failure = {
+      what: 'The trace does not say which GPU it was recorded on',
+      why: '',
+      remedy: 'choose it',
+      details: '',
+      gpus: ['T4', 'A100 SXM4 40GB']
+    };
+    source.tell();
+    const origin = panel.node.querySelector<HTMLSelectElement>('.jp-SurferState-origin select');
+    expect([...(origin?.options ?? [])].map(one => one.text)).toEqual(['T4', 'A100 SXM4 40GB']);
+    if (origin) {
+      origin.value = 'A100 SXM4 40GB';
+    }
+    [...panel.node.querySelectorAll('button')].find(one => one.textContent === 'Predict')?.click();
+    expect(named).toEqual(['A100 SXM4 40GB']);
+  });
+
   it('of a failure says what, why, what to do, and copies it', async () => {
     const written: string[] = [];
     Object.assign(navigator, {

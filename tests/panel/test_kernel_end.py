@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from surfer_lab.hardware.catalog import load_catalog
 from surfer_lab.panel import kept_views, kernel_end
 from surfer_lab.panel.book import Book
 from surfer_lab.panel.kernel_end import KernelEnd
@@ -16,6 +17,7 @@ from surfer_lab.panel.messages import Forgotten
 from surfer_lab.panel.worker import Worker
 from surfer_lab.view.detail_model import Provenance
 from surfer_lab.view.stored import stored
+from tests.trace.written import Written
 from tests.view.views import view
 
 PATIENCE_S = 60
@@ -174,6 +176,19 @@ def test_a_long_request_can_be_cancelled_and_is_still_answered_once(end, channel
     assert channel.sent[-1]["error"] == "cancelled"
     channel.receive({"kind": "cancel", "id": "d", "request": "t"})
     assert channel.sent[-1]["was_running"] is False
+
+
+def test_a_trace_that_names_no_gpu_is_answered_with_those_it_may_be_of(end, channel, tmp_path):
+    path = tmp_path / "step.pt.trace.json"
+    path.write_bytes(Written().steps(3).text(deviceProperties=[]))
+    channel.receive({"kind": "trace", "id": "t", "path": str(path)})
+    assert end.worker.wait(PATIENCE_S)
+    refused = channel.sent[-1]
+    assert refused["kind"] == "failure"
+    assert len(refused["gpus"]) == len(load_catalog())
+    channel.receive({"kind": "trace", "id": "u", "path": str(path), "origin": "T4"})
+    assert end.worker.wait(PATIENCE_S)
+    assert channel.sent[-1]["kind"] == "view"
 
 
 def test_closing_a_tab_stops_what_it_asked_for(end, channel, monkeypatch):

@@ -16,7 +16,10 @@ from surfer_lab.report.markdown import markdown_of
 from surfer_lab.report.prediction import Prediction, predict
 from surfer_lab.report.scaled import scaled
 from surfer_lab.report.text import text_of
+from surfer_lab.view.bokeh_figures import FIGURES, TOKENS, sources_of
+from surfer_lab.view.figure_data import figure_data
 from surfer_lab.view.scaling_view import scaling_view
+from surfer_lab.view.selection import Choosing
 from surfer_lab.view.stored import restored, stored
 from surfer_lab.workloads.prediction import predict_factory
 
@@ -48,8 +51,38 @@ def test_the_same_rows_are_in_text_markdown_and_html(prediction):
             assert row[4] in text
 
 
-def test_a_stored_view_keeps_the_curve(prediction):
-    assert restored(stored(prediction.view)).scaling == prediction.view.scaling
+def test_a_stored_view_keeps_the_curves(prediction):
+    kept = restored(stored(prediction.view))
+    assert kept.scaling == prediction.view.scaling
+    assert kept.scaling_links == prediction.view.scaling_links
+
+
+def test_the_same_counts_stand_beside_it_with_other_links_once_each(prediction):
+    view = prediction.view
+    links = [view.scaling.link, *(other.link for other in view.scaling_links)]
+    assert len(set(links)) == len(links) > 1
+    for other in view.scaling_links:
+        assert [row.gpus for row in other.rows] == [row.gpus for row in view.scaling.rows]
+        assert other.rows[0].step_ms == view.scaling.rows[0].step_ms  # one GPU talks to nobody
+        assert other.timeline == []
+    slow = next(other for other in view.scaling_links if "PCIe" in other.link)
+    assert slow.rows[-1].exposed_ms > view.scaling.rows[-1].exposed_ms
+
+
+def test_the_figure_says_what_the_rows_say(prediction):
+    data = figure_data("scaling", Choosing(prediction.view), 0)
+    bars = data.sources["bars"]
+    assert list(data.factors) == bars["gpus"] == ["1", "2", "8"]
+    assert bars["ideal"] == [1, 2, 8]
+    assert all(reached <= ideal for reached, ideal in zip(bars["speedup"], bars["ideal"], strict=True))
+    exposed = [step - compute for step, compute in zip(bars["step"], bars["compute"], strict=True)]
+    in_unit = bars["step"][0] / prediction.view.scaling.rows[0].step_ms
+    # the view's numbers have six digits
+    assert exposed == pytest.approx([row.exposed_ms * in_unit for row in prediction.view.scaling.rows], rel=1e-4)
+    wanted = sources_of(FIGURES["scaling"](TOKENS))
+    assert {name: set(columns) for name, columns in data.sources.items()} == {
+        name: set(columns) for name, columns in wanted.items()
+    }
 
 
 def test_a_machines_name_is_no_markup(prediction):

@@ -57,7 +57,8 @@ def test_templates_hold_no_colour_of_their_own():
 def test_a_figures_data_has_the_columns_that_its_template_wants(choosing, name):
     data = figure_data(name, choosing, 0)
     if data is None:
-        assert name in {"batch_curve", "roofline", "cost_time"}  # what a recording at one batch size cannot have
+        # what a recording at one batch size cannot have, and what was not asked about
+        assert name in {"batch_curve", "roofline", "cost_time", "scaling"}
         return
     wanted = sources_of(FIGURES[name](TOKENS))
     assert {source: set(columns) for source, columns in data.sources.items()} == {

@@ -32,7 +32,7 @@ export class CompareBody implements ISectionBody {
   private _parts(first: Prediction, second: Prediction): HTMLElement[] {
     const { trans, format, selection } = this._context;
     const outcome = (prediction: Prediction, place: number): IOutcome | null =>
-      outcomeOf(prediction, place, null, selection.preferences, trans);
+      outcomeOf(prediction, place, null, selection.prices, trans);
     const rows = first.gpus.flatMap(gpu => {
       const [one, other] = [outcome(first, gpu.index), outcome(second, second.placeOf(gpu.name))];
       return one && other ? [{ gpu: gpu.name, one, other }] : [];

@@ -56,13 +56,21 @@ export class GpusBody implements ISectionBody {
     this._price = slider('Gpus-price', trans.__('Price of an hour'), value => {
       const gpu = selection.outcome?.gpu;
       if (gpu) {
-        preferences.setOwnPrice(gpu.name, value);
+        selection.tryPrice(gpu.name, value);
+      }
+    });
+    this._keep = button('Link', trans.__('Keep as my price'), () => {
+      const { gpu, price } = selection.outcome ?? {};
+      if (gpu) {
+        selection.keepPrice(gpu.name, price?.usdPerHour ?? null);
+        this._price.control.focus(); // the button is gone
       }
     });
     this._listed = button('Link', trans.__('Use the listed price'), () => {
       const gpu = selection.outcome?.gpu;
       if (gpu) {
-        preferences.setOwnPrice(gpu.name, null);
+        selection.keepPrice(gpu.name, null);
+        this._price.control.focus();
       }
     });
     this._ground = element('p', 'Note');
@@ -86,7 +94,13 @@ export class GpusBody implements ISectionBody {
       ),
       this._setting,
       this._scroll,
-      element('div', 'Gpus-pricing', this._price.node, this._listed, this._ground),
+      element(
+        'div',
+        'Gpus-pricing',
+        this._price.node,
+        element('div', 'Gpus-prices', this._keep, this._listed),
+        this._ground
+      ),
       element('div', 'Figures', this._cost.node, this._range.node)
     );
   }
@@ -216,7 +230,8 @@ export class GpusBody implements ISectionBody {
         ? trans.__('%1: no price known', gpu.name)
         : trans.__('%1: %2', gpu.name, format.money(price.usdPerHour))
     );
-    this._listed.hidden = !selection.preferences.ownPrices.has(gpu.name);
+    this._keep.hidden = price.isTried !== true;
+    this._listed.hidden = !price.isOwn;
     const parts = [price.note, price.source].filter(Boolean);
     this._ground.textContent =
       price.usdPerHour === null
@@ -231,6 +246,7 @@ export class GpusBody implements ISectionBody {
   private readonly _setting: HTMLElement;
   private readonly _scroll: HTMLElement;
   private readonly _price: ISlider;
+  private readonly _keep: HTMLButtonElement;
   private readonly _listed: HTMLButtonElement;
   private readonly _ground: HTMLElement;
   private readonly _cost: Figure;

@@ -68,11 +68,13 @@ export function gpuColumns(
       sort: row => row.price.usdPerHour,
       cell: row => ({
         text: format.money(row.price.usdPerHour),
-        detail: row.price.isOwn
-          ? trans.__('yours')
-          : row.gpu.soldBy > 1 && row.price.usdPerHour !== null
-            ? trans.__('for %1', format.fixed(row.gpu.soldBy, 0))
-            : ''
+        detail: row.price.isTried
+          ? trans.__('tried')
+          : row.price.isOwn
+            ? trans.__('yours')
+            : row.gpu.soldBy > 1 && row.price.usdPerHour !== null
+              ? trans.__('for %1', format.fixed(row.gpu.soldBy, 0))
+              : ''
       })
     },
     {

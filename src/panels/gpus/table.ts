@@ -199,7 +199,7 @@ export class GpuTable {
       if (keeps && field.value !== before) {
         const usd = field.value === '' ? null : field.valueAsNumber;
         if (usd === null || isPrice(usd)) {
-          selection.preferences.setOwnPrice(outcome.gpu.name, usd);
+          selection.keepPrice(outcome.gpu.name, usd);
         }
       }
     };

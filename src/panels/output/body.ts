@@ -9,9 +9,9 @@ import type { NumberFormat } from '../../format';
 import { Prediction } from '../../prediction';
 import { Selection, type Change } from '../../selection';
 import type { IPreferences, IReadable, IUnreadable } from '../../tokens';
-import { planSection, scalingSection } from '../facts';
 import { gpusSection } from '../gpus';
 import { operationsSection } from '../operations';
+import { scalingSection } from '../scaling';
 import type { ISection } from '../section';
 import { SectionView, updateAll } from '../section_view';
 import { summarySection } from '../summary';
@@ -22,10 +22,9 @@ const SECTIONS: readonly ISection[] = [
   summarySection,
   { ...whatIfSection, isOpen: true },
   { ...gpusSection, isOpen: true },
-  operationsSection,
-  timelineSection,
   scalingSection,
-  planSection
+  operationsSection,
+  timelineSection
 ];
 
 /** Draws one prediction, or says why it cannot. */

@@ -290,11 +290,28 @@ export class PanelBody extends Widget {
     });
     return [
       ...(failure.why ? [element('p', 'State-why', failure.why)] : []),
+      ...this._originParts(failure),
       ...(failure.remedy
         ? [element('p', 'State-remedy', trans.__('What to do: %1', failure.remedy))]
         : []),
       copy
     ];
+  }
+
+  private _originParts({ gpus = [] }: IFailure): HTMLElement[] {
+    const trans = this._trans;
+    if (gpus.length === 0 || !this._source?.nameOrigin) {
+      return [];
+    }
+    const origin = select('State-origin', trans.__('Recorded on'), () => undefined);
+    origin.set(
+      gpus.map(gpu => ({ value: gpu, text: gpu })),
+      gpus[0] ?? ''
+    );
+    const predict = button('Button jp-mod-primary', trans.__('Predict'), () => {
+      this._source?.nameOrigin?.(origin.control.value);
+    });
+    return [element('div', 'State-actions', origin.node, predict)];
   }
 
   private _workParts(work: IWork): HTMLElement {

@@ -27,7 +27,7 @@ export function batchCurve(context: ISectionContext): IFigureData | null {
       prediction,
       gpu.index,
       { ...at, batch: place },
-      selection.preferences,
+      selection.prices,
       trans
     );
     return outcome?.step ? [{ batch, place, outcome, step: outcome.step }] : [];

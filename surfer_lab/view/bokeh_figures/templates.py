@@ -11,6 +11,7 @@ from bokeh.embed import json_item
 from bokeh.models import ColumnDataSource
 
 from surfer_lab.view.bokeh_figures.by_batch import batch_curve
+from surfer_lab.view.bokeh_figures.by_count import scaling
 from surfer_lab.view.bokeh_figures.by_gpu import cost_time, parts, step_range
 from surfer_lab.view.bokeh_figures.by_operation import modules, operations, roofline
 from surfer_lab.view.bokeh_figures.by_time import timeline
@@ -28,6 +29,7 @@ FIGURES: Final[Mapping[str, Callable[[FigureColors], Plot]]] = {
     "modules": modules,
     "roofline": roofline,
     "timeline": timeline,
+    "scaling": scaling,
 }
 _MODEL_ID: Final = re.compile(r'"p(\d+)"')
 
