@@ -159,8 +159,8 @@ _FP32, _TF32, _AMP = Precision.FP32, Precision.TF32, Precision.AMP_FP16
 # (Krell et al. 2021, arXiv 2107.02027).
 _AFTER_BACKWARD: Final[dict[str, Any]] = {"bucket_mib": 1e6}
 _UNPADDED: Final[dict[str, Any]] = {"sequence": 256}
-# DLRM/README.md, "Embedding table placement and load balancing": the bottom network is on one GPU, which holds no table;
-# tables go from the largest on to the GPU with the most memory left; the top network is data-parallel
+# DLRM/README.md, "Embedding table placement and load balancing": the bottom network is on one GPU, which holds no
+# table; tables go from the largest on to the GPU with the most memory left; the top network is data-parallel
 _DLRM: Final[dict[str, Any]] = {"dense_on_one": "bottom", "tables": "tables"}
 
 
