@@ -20,7 +20,7 @@ import torch
 
 from surfer_lab.trace.source_frames import shown_lines
 
-__all__ = ["CallSite", "Label", "ModuleCall", "Place", "StackReader", "caller", "is_users_file"]
+__all__ = ["CallSite", "Label", "ModuleCall", "Place", "StackReader", "caller", "is_users_file", "is_users_line"]
 
 # how a file is named in `Op.source`; None: by its own name
 Label = Callable[[str], "str | None"]
@@ -81,6 +81,10 @@ _PASSING_FILES: Final = (
     ("torch", "_ops.py"),
     ("torch", "utils", "_python_dispatch.py"),
     ("torch", "utils", "_stats.py"),
+)
+_RUNNER_FILES: Final = (  # they run a user's step, and stand in no line of the user's
+    ("surfer_lab", "workloads", "any_batch.py"),
+    ("surfer_lab", "workloads", "named_step.py"),
 )
 _COMPILE_FILE: Final = ("torch", "_dynamo", "eval_frame.py")
 _AUTOGRAD_FILE: Final = ("torch", "autograd", "__init__.py")
@@ -223,7 +227,7 @@ class StackReader:
                 place = named
         if place is Place.ELSEWHERE and parts[-3:-1] == _OPTIMIZER_FOLDER:
             place = Place.OPTIMIZER
-        kind = _Kind.USER if is_users_file(code.co_filename) else _Kind.TORCH
+        kind = _Kind.USER if is_users_line(code.co_filename) else _Kind.TORCH
         if any(parts[-len(tail) :] == tail for tail in _PASSING_FILES):
             kind = _Kind.PASSING
         elif parts[-len(_CHECKPOINT_FILE) :] == _CHECKPOINT_FILE:
@@ -239,7 +243,7 @@ class StackReader:
     def line_of(self, frame: FrameType, line: int) -> str | None:
         """File and line of a frame of the user's, None of any other."""
         filename = frame.f_code.co_filename
-        return f"{self._file(filename)}:{line}" if is_users_file(filename) else None
+        return f"{self._file(filename)}:{line}" if is_users_line(filename) else None
 
     def _line(self, frame: FrameType) -> str:
         return f"{self._file(frame.f_code.co_filename)}:{frame.f_lineno}"
@@ -270,6 +274,11 @@ def _foreign_roots() -> tuple[str, ...]:
 _PACKAGE: Final = Path(__file__).parent.parent
 _FOREIGN: Final = _foreign_roots()
 _READABLE: Final = str(_PACKAGE / "workloads")  # models written to be read: as good as the user's
+
+
+def is_users_line(filename: str) -> bool:
+    """Is it the user's own code, but for what runs a user's step?"""
+    return is_users_file(filename) and Path(filename).parts[-3:] not in _RUNNER_FILES
 
 
 def is_users_file(filename: str) -> bool:

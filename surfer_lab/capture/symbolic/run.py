@@ -2,7 +2,8 @@
 
 The program runs on torch's fake tensors until its second step is complete, and is left there. Its models, optimizers
 and variables are copies without data (`shadow`); what depends on data is assumed and said (`assumptions`), or refused
-with the line. Nothing is printed or saved meanwhile, and the random states are put back.
+with the line. Nothing is printed or saved meanwhile; the random states, and what a program can change beside its own
+objects (`left_as_found`), are put back.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from surfer_lab.capture.redirect import CudaRedirect
 from surfer_lab.capture.steps import StepFinder
 from surfer_lab.capture.symbolic.assumptions import RUN_IT, Assumptions
 from surfer_lab.capture.symbolic.known_values import KnownValues
+from surfer_lab.capture.symbolic.left_as_found import LeftAsFound
 from surfer_lab.capture.symbolic.mode import EnoughSteps, ShapesMode
 from surfer_lab.capture.symbolic.shadow import Shadows
 from surfer_lab.capture.symbolic.without_data import WithoutData
@@ -94,7 +96,8 @@ def observe_symbolic(
     world = _ShapeWorld(label=label)
 
     def program() -> None:
-        names = world.shadows.namespace(namespace)
+        with world.unobserved():  # copying is no op of the cell's
+            names = world.shadows.namespace(namespace)
         execute(names)
         if world.has_stepped:
             execute(names)
@@ -168,7 +171,7 @@ class _ShapeWorld:
                 trace = self._recorder.finish(origin=TraceOrigin.SYMBOLIC)
         except SurferError:
             raise
-        except Exception as error:  # whatever the user's code raises without its data is told as that
+        except (Exception, SystemExit, GeneratorExit) as error:  # what the user's code raises without its data
             raise self._failure(error) from error
         if trace is None:
             raise CaptureError("nothing to predict: no PyTorch op ran", remedy="capture a step that calls a model")
@@ -189,6 +192,8 @@ class _ShapeWorld:
 
     @contextmanager
     def _in_place(self) -> Iterator[None]:
+        left_as_found = LeftAsFound()
+        self.shadows.watch = left_as_found.watch
         states = (torch.get_rng_state(), np.random.get_state(), random.getstate())  # noqa: NPY002 # what programs use
         fake_tensors_log = logging.getLogger("torch._subclasses.fake_tensor")
         was_quiet, fake_tensors_log.disabled = fake_tensors_log.disabled, True  # what fails is told once, by us
@@ -214,13 +219,14 @@ class _ShapeWorld:
                 torch.set_rng_state(states[0])
                 np.random.set_state(states[1])  # noqa: NPY002
                 random.setstate(states[2])
+                left_as_found.put_back()
 
     @contextmanager
     def _with_data(self) -> Iterator[None]:
         with modes_set_aside(), unset_fake_temporarily():
             yield
 
-    def _failure(self, error: Exception) -> CaptureError:
+    def _failure(self, error: BaseException) -> CaptureError:
         leave_out_own_frames(error)
         site = None
         entry = error.__traceback__

@@ -6,6 +6,7 @@ or can be changed; tied weights stay tied, an optimizer's parameters stay its mo
 
 from __future__ import annotations
 
+import argparse
 import collections
 import functools
 import sys
@@ -21,7 +22,7 @@ from torch.utils.data import DataLoader
 
 from surfer_lab.capture.symbolic.assumptions import RUN_IT
 from surfer_lab.capture.symbolic.known_values import KnownValues
-from surfer_lab.capture.where import is_users_file
+from surfer_lab.capture.where import is_users_file, is_users_line
 from surfer_lab.errors import CaptureError
 
 __all__ = ["Shadows"]
@@ -35,6 +36,7 @@ _ATOMS: Final = (
     type(None), bool, int, float, complex, str, bytes, types.ModuleType, types.BuiltinFunctionType, range, slice,
     torch.dtype, torch.device, torch.layout, torch.memory_format, torch.Size, type(Ellipsis), np.generic, np.dtype,
 )  # fmt: skip
+_NAMESPACES: Final = (types.SimpleNamespace, argparse.Namespace)
 _TORCH_STATE: Final = (torch.Tensor, torch.nn.Module, torch.optim.Optimizer)
 _CONTAINERS: Final = (
     list, tuple, set, frozenset, dict, collections.OrderedDict, collections.defaultdict, collections.Counter,
@@ -61,12 +63,13 @@ class Shadows:
         self._known: dict[int, tuple[Any, Any]] = {}  # by id: the original (kept alive) and its shadow
         self._globals: dict[int, tuple[dict[str, Any], dict[str, Any]]] = {}
         self.found_compiled = False
+        self.watch: Callable[[type], None] = lambda cls: None  # told of each class of the user's: most are not copied
 
     def of(self, value: Any) -> Any:
         """The shadow of any object; itself where nothing of it has to be copied."""
         if isinstance(value, _ATOMS):
             return value
-        if isinstance(value, type) and value.__module__.split(".")[0] in ("builtins", "torch"):
+        if isinstance(value, type) and _is_torchs_class(value):
             return value
         known = self._known.get(id(value))
         if known is not None:
@@ -77,7 +80,9 @@ class Shadows:
         """A whole namespace, functions seeing it as their globals. What IPython keeps for itself stays out."""
         shadow = self._shadow_globals(names)  # type: ignore[arg-type] # only read
         for name, value in names.items():
-            if not name.startswith("_") and name not in ("In", "Out", "exit", "quit", "get_ipython"):
+            if name in ("exit", "quit") and type(value).__module__.startswith("IPython."):
+                shadow[name] = sys.exit  # its own would end the kernel
+            elif not name.startswith("_") and name not in ("In", "Out", "get_ipython"):
                 shadow[name] = self.of(value)
         return shadow
 
@@ -163,6 +168,9 @@ class Shadows:
     def _class(self, cls: type) -> type:
         """A class whose methods read globals that have shadows; itself otherwise."""
         functions = {name: plain for name, value in vars(cls).items() if (plain := _function_in(value)) is not None}
+        for base in cls.__mro__:
+            if not _is_torchs_class(base) and _is_users_class(base):
+                self.watch(base)
         if not any(self._reads_shadowed(function) for function in functions.values()):
             return cls
         body = {name: value for name, value in vars(cls).items() if name not in ("__dict__", "__weakref__")}
@@ -235,11 +243,14 @@ class Shadows:
             return hasattr(value, "__dict__")
         if not hasattr(value, "__dict__"):
             return False
+        if isinstance(value, _NAMESPACES):
+            return True
         return _is_users_class(cls) or _holds_torch_state(value, _SEARCH_DEPTH)
 
     def _instance(self, value: Any) -> Any:
+        maker: Any = types.SimpleNamespace if isinstance(value, types.SimpleNamespace) else object
         try:
-            shadow = object.__new__(self.of(type(value)))
+            shadow = maker.__new__(self.of(type(value)))
         except TypeError:
             return value  # a type that only its own code can make
         self._keep(value, shadow)
@@ -255,12 +266,17 @@ class Shadows:
         return shadow
 
 
+def _is_torchs_class(cls: type) -> bool:
+    return cls.__module__.split(".")[0] in ("builtins", "torch")
+
+
 def _is_users_class(cls: type) -> bool:
+    """By its functions, else by its module: those of a dataclass are generated or the standard library's."""
     functions = [function for value in vars(cls).values() if (function := _function_in(value)) is not None]
-    if functions:
-        return any(is_users_file(function.__code__.co_filename) for function in functions)
+    if any(is_users_file(function.__code__.co_filename) for function in functions) or cls.__module__ == "__main__":
+        return True
     file = getattr(sys.modules.get(cls.__module__), "__file__", None)
-    return file is None or is_users_file(file)
+    return not functions if file is None else is_users_line(file)
 
 
 def _function_in(value: Any) -> types.FunctionType | None:

@@ -13,9 +13,11 @@ from typing import Any
 import numpy as np
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
+from torch.nn.parameter import UninitializedBuffer, UninitializedParameter
 from torch.utils.data import DataLoader
 
 from surfer_lab.capture.patches import Patches
+from surfer_lab.errors import CaptureError
 
 __all__ = ["WithoutData"]
 
@@ -47,6 +49,9 @@ class WithoutData:
         # torch's own copy the bytes of a storage, of which a fake one has none
         self._patches.replace(FakeTensor, "__deepcopy__", _deep_copy)
         self._patches.replace(FakeTensor, "__copy__", lambda fake: fake.detach().requires_grad_(fake.requires_grad))
+        for kind in (UninitializedParameter, UninitializedBuffer):
+            self._patches.replace(kind, "__new__", _refuse_lazy)
+            self._patches.replace(kind, "materialize", _refuse_lazy)
         self._replace_reading()
 
     def stop(self) -> None:
@@ -123,6 +128,13 @@ class WithoutData:
         self._patches.replace(FakeTensor, "tolist", tolist)
         self._patches.replace(tensor, "__array__", array)
         self._patches.replace(tensor, "__format__", format_)
+
+
+def _refuse_lazy(*args: Any, **kwargs: Any) -> Any:
+    raise CaptureError(
+        "a lazy module (LazyLinear, ...) takes its sizes from data at its first call",
+        remedy="name its sizes, or call it once on a batch before",
+    )
 
 
 def _apply_to_shapes(plain: Callable[..., Any]) -> Callable[..., Any]:
