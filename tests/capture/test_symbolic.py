@@ -6,6 +6,7 @@ import copy
 import gc
 import io
 import random
+import sys
 import types
 from collections.abc import Callable
 from contextlib import redirect_stdout
@@ -456,6 +457,37 @@ def test_a_cell_runs_in_a_copy_of_the_namespace() -> None:
     assert observation.trace.batch_size == 4
 
 
+def test_namespaces_and_dataclasses_of_earlier_cells_are_copied() -> None:
+    earlier = types.ModuleType("__main__").__dict__
+    exec(
+        compile(
+            "import argparse, dataclasses, types, torch\n"
+            "model = torch.nn.Linear(4, 4)\n"
+            "state = types.SimpleNamespace(model=model, steps=0)\n"
+            "class Deeper(types.SimpleNamespace): pass\n"
+            "deeper = Deeper(steps=0)\n"
+            "args = argparse.Namespace(steps=0)\n"
+            "@dataclasses.dataclass\n"
+            "class Config:\n"
+            "    steps: int = 0\n"
+            "config = Config()\n",
+            "<ipython-input-3-abc>", "exec",
+        ),
+        earlier,
+    )  # fmt: skip
+    cell = "for one in (state, deeper, args, config): one.steps += 1\nstate.model(torch.ones(2, 4)).sum().backward()\n"
+    observation = observe_symbolic(_cell(cell), earlier)
+    assert "addmm" in names(observation.trace)
+    assert [earlier[name].steps for name in ("state", "deeper", "args", "config")] == [0, 0, 0, 0]
+    assert earlier["model"].weight.grad is None
+
+
+def test_copying_a_namespace_leaves_no_op_in_the_trace() -> None:
+    earlier = {"torch": torch, "labels": torch.arange(6).view(2, 3).t(), "weights": torch.ones(3)}
+    observation = observe_symbolic(_cell("torch.ones(2, 3) @ weights"), earlier)
+    assert names(observation.trace) == ["ones", "mv"]
+
+
 def test_a_cell_that_steps_once_is_executed_twice() -> None:
     model = nn.Linear(4, 4)
     earlier = {"torch": torch, "model": model, "optimizer": torch.optim.Adam(model.parameters())}
@@ -521,13 +553,14 @@ def test_reading_a_loss_is_assumed_and_said_with_its_line() -> None:
         loss = model(torch.randn(4, 16)).sum()
         loss.backward()
         optimizer.step()
-        if torch.isnan(loss):
+        if torch.isnan(loss) or loss > 100:
             raise FloatingPointError
         print(f"{loss.item():.2f} {float(loss):.2f}", loss.tolist(), loss.detach().numpy())
 
     trace = trace_symbolic(step)
     seen = [warning.seen for warning in trace.warnings]
     assert any("numbers read from tensors are taken as 1 (test_symbolic.py:" in text for text in seen)
+    assert any("numbers are taken as finite where that is checked" in text for text in seen)
     assert any("conditions on tensors are taken as false" in text for text in seen)
     assert "_local_scalar_dense" in names(trace)  # a GPU waits for it
 
@@ -621,6 +654,40 @@ def _scripted() -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return torch.jit.trace(nn.Linear(4, 4), torch.ones(2, 4))
+
+
+@pytest.mark.parametrize("leave", [lambda: sys.exit("no GPU"), SystemExit, GeneratorExit])
+def test_a_program_that_exits_is_refused_with_its_line(leave: Callable[[], Any]) -> None:
+    def step() -> None:
+        torch.ones(2) + 1
+        raise leave()
+
+    with pytest.raises(CaptureError, match=r"test_symbolic.py:\d+: without data this fails with .*Exit"):
+        trace_symbolic(step)
+
+
+def test_an_interrupt_of_the_users_is_not_taken_for_an_error() -> None:
+    with pytest.raises(KeyboardInterrupt):
+        trace_symbolic(_interrupted)
+    assert (torch.ones(2) + 1).tolist() == [2, 2]
+
+
+def _interrupted() -> None:
+    torch.ones(2) + 1
+    raise KeyboardInterrupt
+
+
+def test_a_lazy_module_is_refused_with_the_remedy_and_works_afterwards() -> None:
+    kind = torch.nn.parameter.UninitializedParameter
+    before = dict(vars(kind))
+    with pytest.raises(CaptureError, match="name its sizes"):
+        trace_symbolic(lambda made: made(torch.ones(2, 4)), build=lambda: nn.LazyLinear(3))
+    lazy = nn.LazyLinear(3)
+    with pytest.raises(CaptureError, match="call it once on a batch before"):
+        trace_symbolic(lambda: lazy(torch.ones(2, 4)))
+    assert dict(vars(kind)) == before
+    assert lazy(torch.ones(2, 4)).shape == nn.LazyLinear(3)(torch.ones(2, 4)).shape == (2, 3)
+    assert names(trace_symbolic(lambda: lazy(torch.ones(2, 4)))) == ["addmm"]
 
 
 def test_a_step_without_ops_is_refused() -> None:

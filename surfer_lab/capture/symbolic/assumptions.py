@@ -1,8 +1,8 @@
 """What is assumed where a program asks for values that a capture without data does not have?
 
-A number read from a tensor is 1 (of a loss: it is only shown), a truth is False (no early stop, no NaN found), what a
-GradScaler reads is 0 (no overflow: the step is taken). A selection by a mask takes every element. Each is stated with
-its place; a loop that waits for data to change is ended by an error.
+A number read from a tensor is 1 (of a loss: it is only shown), a truth is False (no early stop) unless it follows from
+finite numbers (`finite`: no NaN found), what a GradScaler reads is 0 (no overflow: the step is taken). A selection by a
+mask takes every element. Each is stated with its place; a loop that waits for data to change is ended by an error.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any, Final
 import torch
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 
+from surfer_lab.capture.symbolic.finite import FiniteTruths
 from surfer_lab.capture.symbolic.known_values import KnownValues
 from surfer_lab.capture.where import CallSite, Place
 from surfer_lab.errors import CaptureError
@@ -30,11 +31,13 @@ class Assumptions:
 
     def __init__(self, known: KnownValues) -> None:
         self._known = known
+        self.truths = FiniteTruths()
         self._stated: dict[str, str] = {}  # what -> first place
         self._reads: dict[str | None, int] = {}
         self._rules: dict[str, Callable[..., Any]] = {
             "aten::_local_scalar_dense": self._scalar,
             "aten::equal": self._equal,
+            "aten::allclose": self._close,
             "aten::nonzero": self._nonzero,
             "aten::index": self._index,
             "aten::masked_select": self._masked_select,
@@ -80,6 +83,10 @@ class Assumptions:
         if site.place is Place.OPTIMIZER:
             return 1.0 if dtype.is_floating_point else 1
         if dtype is torch.bool:
+            truth = self.truths.of(tensor)
+            if truth is not None:
+                self.state("numbers are taken as finite where that is checked", site)
+                return truth
             self.state("conditions on tensors are taken as false", site)
             return False
         if dtype.is_complex:
@@ -90,6 +97,11 @@ class Assumptions:
     def _equal(self, site: CallSite, func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         self.state("tensors that are compared are taken as equal", site)
         return bool(args[0].shape == args[1].shape)
+
+    def _close(self, site: CallSite, func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        self.state("tensors that are compared are taken as equal", site)
+        torch.broadcast_shapes(args[0].shape, args[1].shape)  # type: ignore[no-untyped-call] # else the user's error
+        return True
 
     def _all_chosen(self, site: CallSite) -> None:
         self.state("a selection by values takes every element", site)

@@ -101,6 +101,7 @@ class ShapesMode(LoggingMode):  # type: ignore[no-untyped-call] # torch's __init
         out = NotImplemented if key is None else self._answers.of(key, args, kwargs)
         if out is not NotImplemented:
             self.known.follow(func, name, args, kwargs, out)
+            self._assumptions.truths.follow(func, name, args, kwargs, out)
             return out
         try:
             out = func(*args, **kwargs)
@@ -114,6 +115,7 @@ class ShapesMode(LoggingMode):  # type: ignore[no-untyped-call] # torch's __init
             self._answers.keep(key, func, args, out)
         if hasattr(func, "_schema"):
             self.known.follow(func, name, args, kwargs, out)
+            self._assumptions.truths.follow(func, name, args, kwargs, out)
         return out
 
     def _with_shapes_only(self, real: Any) -> Any:
