@@ -16,10 +16,9 @@ from typing import Final
 import numpy as np
 
 from surfer_lab.capture import trace_symbolic
-from surfer_lab.errors import CaptureError, PredictionError
+from surfer_lab.errors import CaptureError, OptionError, PredictionError
 from surfer_lab.planner.batch import BatchScaling
 from surfer_lab.planner.captured_step import CapturedStep
-from surfer_lab.trace.columns import Interned
 from surfer_lab.trace.model import Trace
 from surfer_lab.trace.tables import TensorRole
 from surfer_lab.workloads.named_step import ModelStep
@@ -27,12 +26,14 @@ from surfer_lab.workloads.named_step import ModelStep
 __all__ = ["capture_step", "next_prime", "scaling_of"]
 
 _BESIDE_ONE: Final = 17  # a prime that few models have in their sizes, and small enough for loops over samples
-_OWN: Final = ("any_batch.py:", "named_step.py:")  # what runs the step stands in no line of the user's
 _SAME_OPS_FRACTION: Final = 0.97
 
 
 def capture_step(step: ModelStep, batch_size: int | None = None) -> CapturedStep:
-    """The step captured from shapes. Refused (CaptureError, OptionError): what cannot go on without data."""
+    """The step captured from shapes. Refused (CaptureError, OptionError): what cannot go on without data.
+
+    A batch size that the step does not follow is refused too: its time would be that of another batch.
+    """
     asked = batch_size or step.default_batch_size
     first = _capture(step, asked)
     own = asked or first.batch_size
@@ -40,6 +41,14 @@ def capture_step(step: ModelStep, batch_size: int | None = None) -> CapturedStep
     if own is None:
         return CapturedStep(trace=first, scaling=None, notes=(*notes, "no dimension was found to be the batch"))
     scaling, why = scaling_of(first, own, lambda other: _capture(step, other))
+    if why == _unchanged(own):
+        if batch_size is not None and batch_size != first.batch_size:
+            runs_at = f", and runs at {first.batch_size:,}" if first.batch_size else ""
+            raise OptionError(
+                f"the step does not follow --batch-size {batch_size:,}{runs_at}",
+                remedy="let the factory, or the step that it returns, take batch_size; or leave --batch-size out",
+            )
+        return CapturedStep(trace=first, notes=(*notes, "other batch sizes are not predicted: the step names its own"))
     return CapturedStep(trace=replace(first, batch_size=own), scaling=scaling, notes=(*notes, *why))
 
 
@@ -51,17 +60,23 @@ def scaling_of(
     try:
         second = capture(other)
         if second.tensors.size_bytes.sum() == first.tensors.size_bytes.sum():
-            return None, (f"only batch {batch_size:,} is predicted: the step stays the same at another one",)
+            return None, _unchanged(batch_size)
         if _own_sizes(first) != _own_sizes(second):
             return None, (f"only batch {batch_size:,} is predicted: a size of the model is {batch_size:,} too",)
         if batch_size > 1:
-            return BatchScaling.of_two(first, second, (batch_size, other)), ()
+            scaling = BatchScaling.of_two(first, second, (batch_size, other))
+            scaling.at(other + 1)  # a size that grows by a part of a whole number is paired wrongly
+            return scaling, ()
         scaling = BatchScaling.of_prime(second, other)
         if _has_ops_of(scaling.at(1), first):
             return scaling, ()
         return None, ("only batch 1 is predicted: other batches run other operations",)
     except (CaptureError, PredictionError) as error:
         return None, (f"only batch {batch_size:,} is predicted: {error.seen}",)
+
+
+def _unchanged(batch_size: int) -> tuple[str, ...]:
+    return (f"only batch {batch_size:,} is predicted: the step stays the same at another one",)
 
 
 def _own_sizes(trace: Trace) -> list[int]:
@@ -77,10 +92,7 @@ def _has_ops_of(reshaped: Trace, captured: Trace) -> bool:
 
 
 def _capture(step: ModelStep, batch_size: int | None) -> Trace:
-    trace = trace_symbolic(lambda made: step.run(made, batch_size), build=lambda: step.build(batch_size))
-    source = trace.ops.source
-    users = tuple(" > ".join(part for part in one.split(" > ") if not part.startswith(_OWN)) for one in source.values)
-    return replace(trace, ops=replace(trace.ops, source=Interned(source.codes, users)))
+    return trace_symbolic(lambda made: step.run(made, batch_size), build=lambda: step.build(batch_size))
 
 
 def next_prime(above: int) -> int:

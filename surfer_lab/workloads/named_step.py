@@ -67,12 +67,21 @@ def named_step(name: str, *, inference: bool = False) -> ModelStep:
 
 def model_step(factory: Callable[..., Any], *, name: str, inference: bool = False) -> ModelStep:
     """The step of a factory."""
-    own = _parameters(factory).get(_BATCH_WORD)
+    parameters = _parameters(factory)
+    own = parameters.get(_BATCH_WORD)
     takes = own is not None
     default = own.default if own is not None and isinstance(own.default, int) else None
     notes: list[str] = []
 
     def build(batch_size: int | None) -> _Made:
+        missing = [one.name for one in _required(parameters) if one.name != _BATCH_WORD or batch_size is None]
+        if missing == [_BATCH_WORD]:
+            raise OptionError(f"the factory {name} wants a batch size", remedy="name it: --batch-size 32")
+        if missing:
+            raise OptionError(
+                f"the factory {name} wants arguments ({', '.join(missing)})",
+                remedy="a factory without arguments, or of batch_size alone",
+            )
         made = factory(**{_BATCH_WORD: batch_size}) if takes and batch_size is not None else factory()
         return _made(made, batch_size, inference=inference, notes=notes, at_factory=takes)
 
@@ -108,7 +117,13 @@ def _of_workload(made: Any, batch_size: int | None, *, inference: bool, notes: l
     if inference and not hasattr(made, "infer"):
         raise OptionError("the workload has no infer(batch)", remedy="leave --inference out, or add it")
     notes += [f"left out of the step: {what}" for what in getattr(made, "left_out", ())]
-    size = batch_size if batch_size is not None else made.default_batch_size
+    wanted = next(iter(_parameters(made.example_inputs).values()), None)
+    if wanted is None:
+        raise OptionError("example_inputs() of the workload takes no batch size", remedy="example_inputs(batch_size)")
+    own = getattr(made, "default_batch_size", wanted.default)
+    size = batch_size if batch_size is not None else own
+    if not isinstance(size, int):
+        raise OptionError("the workload has no default_batch_size", remedy="add it, or name one: --batch-size 32")
     step = made.infer if inference else made.step
     return _Made(run=lambda: step(made.example_inputs(size)), keeps=made)
 
@@ -123,10 +138,12 @@ def _of_model(
     notes: list[str],
     at_factory: bool,
 ) -> _Made:
+    makes_inputs = callable(inputs) and not isinstance(inputs, torch.nn.Module)
     if batch_size is not None and not at_factory:
-        inputs = inputs(batch_size) if callable(inputs) else _at_batch(inputs, batch_size)
-    elif callable(inputs):
+        inputs = inputs(batch_size) if makes_inputs else _at_batch(inputs, batch_size)
+    elif makes_inputs:
         raise OptionError("the factory's inputs want a batch size", remedy="name it: --batch-size 32")
+    _check_inputs(inputs)
     arguments, named = _arguments(inputs)
     if inference:
         model.eval()
@@ -136,6 +153,15 @@ def _of_model(
                 return model(*arguments, **named)
 
         return _Made(run=infer, keeps=(model, inputs))
+    if not any(parameter.requires_grad for parameter in model.parameters()):
+        seen = "has parameters, all frozen" if any(True for _ in model.parameters()) else "has no parameters"
+        raise OptionError(f"the model ({type(model).__name__}) {seen}: there is nothing to train", remedy="--inference")
+    if optimizer is not None and (isinstance(optimizer, type) or not hasattr(optimizer, "zero_grad")):
+        seen = optimizer.__name__ if isinstance(optimizer, type) else f"a value of type {type(optimizer).__name__}"
+        raise OptionError(
+            f"the factory returns {seen} where its optimizer is expected",
+            remedy="an optimizer of the model: torch.optim.AdamW(model.parameters())",
+        )
     if optimizer is None:
         optimizer = torch.optim.AdamW(model.parameters())
         notes.append("the factory names no optimizer: AdamW is taken")
@@ -152,11 +178,7 @@ def _of_model(
 
 
 def _of_function(step: Callable[..., Any], batch_size: int | None) -> _Made:
-    wanted = [
-        one
-        for one in _parameters(step).values()
-        if one.default is inspect.Parameter.empty and one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)
-    ]
+    wanted = _required(_parameters(step))
     if len(wanted) > 1:
         names = ", ".join(one.name for one in wanted)
         raise OptionError(
@@ -164,28 +186,48 @@ def _of_function(step: Callable[..., Any], batch_size: int | None) -> _Made:
             remedy="one that runs a step without arguments, or with the batch size",
         )
     if not wanted:
+        if batch_size is not None and _BATCH_WORD in _parameters(step):
+            return _Made(run=lambda: step(**{_BATCH_WORD: batch_size}), keeps=step)
         return _Made(run=step, keeps=step)
     if batch_size is None:
         raise OptionError("the factory's step wants a batch size", remedy="name it: --batch-size 32")
+    if wanted[0].kind is inspect.Parameter.KEYWORD_ONLY:
+        return _Made(run=lambda: step(**{wanted[0].name: batch_size}), keeps=step)
     return _Made(run=lambda: step(batch_size), keeps=step)
 
 
 def _at_batch(inputs: Any, batch_size: int) -> Any:
     """The inputs with another leading size: that of all tensors which lead with the first one's."""
     leading = next((tensor.shape[0] for tensor in _tensors(inputs) if tensor.dim()), None)
+    made: dict[int, torch.Tensor] = {}  # a tensor that stands twice stays one: labels that are the inputs
 
     def resized(value: Any) -> Any:
         if isinstance(value, torch.Tensor):
             if not value.dim() or value.shape[0] != leading:
                 return value
-            return value.new_zeros((batch_size, *value.shape[1:]))
+            return made.setdefault(id(value), value.new_zeros((batch_size, *value.shape[1:])))
         if isinstance(value, Mapping):
             return {key: resized(one) for key, one in value.items()}
+        if isinstance(value, tuple) and hasattr(value, "_fields"):
+            return type(value)(*(resized(one) for one in value))
         if isinstance(value, (tuple, list)):
             return type(value)(resized(one) for one in value)
         return value
 
     return resized(inputs)
+
+
+def _check_inputs(inputs: Any) -> None:
+    if inputs is None or isinstance(inputs, (str, bytes, int, float, torch.nn.Module, torch.optim.Optimizer)):
+        raise OptionError(
+            f"the factory returns {type(inputs).__name__} where its inputs are expected",
+            remedy="a tensor, a tuple of arguments, or a dict of named ones",
+        )
+    first = next((tensor for tensor in _tensors(inputs) if tensor.dim()), None)
+    if first is not None and first.shape[0] == 0:
+        raise OptionError(
+            f"the factory's inputs hold no sample (shape {tuple(first.shape)})", remedy="inputs of one sample or more"
+        )
 
 
 def _tensors(value: Any) -> Iterator[torch.Tensor]:
@@ -211,7 +253,13 @@ def _loss(output: Any) -> torch.Tensor:
         return own
     if not isinstance(output, (torch.Tensor, Mapping, tuple, list)) and hasattr(output, "__dict__"):
         output = vars(output)
-    floats = [tensor for tensor in _tensors(output) if tensor.is_floating_point() and tensor.requires_grad]
+    numbers = [tensor for tensor in _tensors(output) if tensor.is_floating_point() or tensor.is_complex()]
+    floats = [tensor.abs() if tensor.is_complex() else tensor for tensor in numbers if tensor.requires_grad]
+    if numbers and not floats:
+        raise OptionError(
+            "no output of the model depends on parameters that are trained",
+            remedy="--inference, or return a function that runs the whole step",
+        )
     if not floats:
         raise OptionError(
             "the model's output has no floating-point tensor to take a loss of",
@@ -221,6 +269,12 @@ def _loss(output: Any) -> torch.Tensor:
     for one in floats[1:]:
         total = total + one.mean()
     return total
+
+
+def _required(parameters: Mapping[str, inspect.Parameter]) -> list[inspect.Parameter]:
+    """Those without a default."""
+    open_ended = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return [one for one in parameters.values() if one.default is inspect.Parameter.empty and one.kind not in open_ended]
 
 
 def _parameters(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
@@ -248,7 +302,7 @@ def _module(name: str) -> ModuleType:
             f"there is no module {missing}",
             remedy=f"run in its folder, or name its file: {name.split('.')[-1]}.py:NAME",
         ) from error
-    except Exception as error:  # whatever the user's module raises when imported
+    except (Exception, SystemExit) as error:  # whatever the user's module raises when imported
         raise OptionError(
             f"importing {name} fails with {type(error).__name__}: {error}", remedy=f'python -c "import {name}"'
         ) from error
@@ -265,7 +319,7 @@ def _file_module(path: Path) -> ModuleType:
     sys.modules.setdefault(path.stem, module)
     try:
         spec.loader.exec_module(module)
-    except Exception as error:  # whatever the user's file raises
+    except (Exception, SystemExit) as error:  # whatever the user's file raises
         raise OptionError(
             f"running {path} fails with {type(error).__name__}: {error}", remedy=f"python {path}"
         ) from error
