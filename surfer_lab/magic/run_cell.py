@@ -19,7 +19,7 @@ from IPython.core.interactiveshell import InteractiveShell
 
 from surfer_lab.panel.cells import cell_number
 
-__all__ = ["flush_figures", "parsed_cell", "run_cell_plainly"]
+__all__ = ["flush_figures", "parsed_cell", "run_cell_plainly", "show_without_frames"]
 
 Mode = Literal["exec", "single"]
 
@@ -31,7 +31,7 @@ def run_cell_plainly(shell: InteractiveShell, cell: str) -> None:
     try:
         transformed, filename, tree = parsed_cell(shell, cell)
     except SyntaxError:
-        _show_without_frames(shell)
+        show_without_frames(shell)
         raise
     compile_as_shell: Callable[[ast.AST, str, str], CodeType] = shell.compile  # type: ignore[assignment] # takes trees too
     try:
@@ -44,7 +44,7 @@ def run_cell_plainly(shell: InteractiveShell, cell: str) -> None:
             exec(code, shell.user_global_ns, shell.user_ns)
     except BaseException as error:
         if isinstance(error, SyntaxError) and _from_file(error.__traceback__, filename) is None:
-            _show_without_frames(shell)  # `return` outside a function, and what else the compiler alone sees
+            show_without_frames(shell)  # `return` outside a function, and what else the compiler alone sees
         _show_like_a_plain_cell(shell, error, filename)
         raise
 
@@ -108,7 +108,7 @@ def _show_like_a_plain_cell(shell: InteractiveShell, error: BaseException, filen
         shell.events.register("post_run_cell", forget)
 
 
-def _show_without_frames(shell: InteractiveShell) -> None:
+def show_without_frames(shell: InteractiveShell) -> None:
     """Have IPython print the next syntax error as that of a plain cell: the line alone, no frames of what read it."""
 
     def show(filename: str | None = None, running_compiled_code: bool = False) -> None:

@@ -10,6 +10,8 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from types import CodeType
 from typing import Any, Final
 
 import torch
@@ -17,8 +19,9 @@ from IPython.core.interactiveshell import InteractiveShell
 from torch.utils.data import DataLoader
 
 from surfer_lab.capture import observe_symbolic
+from surfer_lab.capture.dispatch import modes_set_aside
 from surfer_lab.errors import CaptureError
-from surfer_lab.magic.run_cell import parsed_cell
+from surfer_lab.magic.run_cell import parsed_cell, show_without_frames
 from surfer_lab.planner.batch import BatchScaling
 from surfer_lab.planner.captured_step import CapturedStep
 from surfer_lab.trace.model import Trace
@@ -35,7 +38,13 @@ class UnrunCell:
 
     def __init__(self, shell: InteractiveShell, cell: str, *, label: Callable[[str], str | None]) -> None:
         self._shell, self._label = shell, label
-        _, self._filename, self._tree = parsed_cell(shell, cell)
+        try:
+            _, self._filename, self._tree = parsed_cell(shell, cell)
+            with suppress(CaptureError):  # told when the cell is captured
+                self._compiled(self._tree)  # `return` outside a function, and what else the compiler alone sees
+        except SyntaxError:
+            show_without_frames(shell)
+            raise
 
     def captured(self, batch_size: int | None) -> CapturedStep:
         """The cell's step; `batch_size` where the user told it."""
@@ -63,7 +72,7 @@ class UnrunCell:
         return scaling_of(first, batch_size, at)
 
     def _observe(self, tree: ast.Module, swap: _Swap | None) -> Trace:
-        code = compile(tree, self._filename, "exec", dont_inherit=True, flags=self._shell.compile.flags)
+        code = self._compiled(tree)
 
         def execute(names: dict[str, Any]) -> None:
             names["__name__"] = "__main__"
@@ -72,6 +81,18 @@ class UnrunCell:
             exec(code, names)
 
         return observe_symbolic(execute, self._shell.user_ns, label=self._label).trace
+
+    def _compiled(self, tree: ast.Module) -> CodeType:
+        try:
+            code: CodeType = compile(tree, self._filename, "exec", dont_inherit=True, flags=self._shell.compile.flags)
+        except SyntaxError as error:
+            if "await" not in error.msg and "async" not in error.msg:
+                raise
+            raise CaptureError(
+                f"line {error.lineno} awaits outside a function, which no cell under %%predict can",
+                remedy="await it in a cell of its own, before",
+            ) from error
+        return code
 
     def _refuse_ipython(self) -> None:
         for node in ast.walk(self._tree):
@@ -117,7 +138,8 @@ class _Swap:
             leads = value.dim() > 0 and value.shape[0] == self._batch_size
             if not leads or value.requires_grad or isinstance(value, torch.nn.Parameter):
                 return value
-            return value.new_empty((self._other, *value.shape[1:]))
+            with modes_set_aside():  # no op of the cell: it would stand in one of the two captures only
+                return value.new_empty((self._other, *value.shape[1:]))
         if isinstance(value, DataLoader):
             return _OtherBatches(value, lambda batch: self._swapped(batch, 0))
         if depth < _DEEPEST and type(value) in (list, tuple):

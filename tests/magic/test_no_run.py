@@ -144,3 +144,37 @@ def test_a_gpu_that_lacks_a_dtype_is_named_instead_of_a_number(ready):
     assert "bf16" in table.loc["T4", "blocker"]
     ready.run("%%predict --no-run --on T4 --precision bf16" + STEP)
     assert "none of the GPUs" in ready.out
+
+
+def test_a_cell_that_awaits_is_told_what_to_do_instead(ready):
+    ready.run("%%predict --no-run\nimport asyncio\nawait asyncio.sleep(0)\nmodel(torch.randn(4, 8))")
+    assert "line 3 awaits outside a function" in ready.out
+    assert "await it in a cell of its own, before" in ready.out
+
+
+def test_what_the_compiler_alone_refuses_is_a_syntax_error(ready):
+    result = ready.run("%%predict --no-run\nmodel(torch.randn(4, 8))\nreturn 3")
+    assert not result.success
+    assert "'return' outside function" in ready.out
+    assert "unrun_cell.py" not in ready.out
+
+
+@pytest.mark.parametrize("word", ["exit()", "quit()"])
+def test_a_cell_that_ends_the_kernel_is_told_and_ends_nothing(ready, word):
+    ready.ip.exit_now = False
+    ready.run("%%predict --no-run\nmodel(torch.randn(4, 8))\n" + word)
+    assert not ready.ip.exit_now
+    assert "]:3: without data this fails with SystemExit" in ready.out
+
+
+def test_a_variable_called_exit_is_the_users(ready):
+    ready.ip.user_ns["exit"] = 8
+    assert ready.run("%%predict --no-run --on T4\nmodel(torch.randn(4, exit))").success
+    assert answer(ready)["title"] == "Forward pass, batch 4"
+
+
+def test_inputs_of_earlier_cells_are_followed_without_an_op_more(ready):
+    ready.run("inputs = torch.randn(24, 8)\nlabels = [torch.zeros(24, dtype=torch.int64)]")
+    step = STEP.replace("inputs = torch.randn(24, 8)\n", "").replace("square()", "square().mul(labels[0][:, None])")
+    assert ready.run("%%predict --no-run --on T4" + step).success
+    assert surfer_lab.last().question.scaling is not None
