@@ -108,16 +108,18 @@ def group_times(cluster: ClusterTimes, groups: int) -> GroupTimes:
 
 def _with_waiting(groups: int, think_s: float, *services_s: float) -> float:
     """Seconds per iteration of so many groups that think, then are served in turn: exact for exponential times."""
-    services = np.array([service for service in services_s if service > 0.0])
-    if not len(services):
+    services = [service for service in services_s if service > 0.0]
+    if not services:
         return think_s / groups
-    queued = np.zeros(len(services))
+    # plain floats: an array of one or two numbers costs more than its arithmetic, ten thousand times over
+    think, slowest = max(0.0, think_s), max(services)
+    queued = [0.0] * len(services)
     rate = 0.0
     for customers in range(1, groups + 1):
-        residence = services * (1.0 + queued)
-        rate = customers / (max(0.0, think_s) + residence.sum())
-        queued = rate * residence
-        if rate * services.max() > 1.0 - 1e-9:  # saturated: more groups only queue
+        residence = [service * (1.0 + waiting) for service, waiting in zip(services, queued, strict=True)]
+        rate = customers / (think + sum(residence))
+        queued = [rate * one for one in residence]
+        if rate * slowest > 1.0 - 1e-9:  # saturated: more groups only queue
             break
     return 1.0 / rate
 
