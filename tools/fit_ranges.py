@@ -7,8 +7,9 @@ die). The factor k of a method, kind of work and units is the conformal quantile
 without a die uses no pair that has it on either side.
 
 Steps: models of e2e/, without an origin and from every other GPU, and with --timm the steps of timm's tables as
-`surfer evaluate timm --json FILE` judged them. What a typical rate or a slot-fed board adds is taken off; then the
-largest of the dies' own conformal quantiles. Convolutions on FP32 lanes: the largest |median log error| of a die.
+`surfer evaluate timm-steps --json FILE` judged them. What a typical rate or a slot-fed board adds is taken off; then
+the largest of the dies' own conformal quantiles. Where the die was seen, another network is what is new: there it is
+the quantile of all cases. Convolutions on FP32 lanes: the largest |median log error| of a die.
 
 The roofline's utilisations were fitted over all dies at once (one number a family): its factors have that advantage.
 
@@ -154,7 +155,7 @@ def model_cases(data: Path, catalog: Catalog) -> list[Case]:
 
 
 def timm_cases(path: Path, way: str) -> list[Case]:
-    """Steps that `surfer evaluate timm` predicted with something left out, with its ranges."""
+    """Steps that `surfer evaluate timm-steps` predicted with something left out, with its ranges."""
     rows: list[dict[str, Any]] = orjson.loads(path.read_bytes())["cases"]
     return [
         Case(
@@ -189,6 +190,14 @@ def step_factor(by_die: dict[str, F64], without: str) -> list[float] | None:
     return [round(math.exp(max(conformal(sizes, level) for sizes in others)), DECIMALS) for level in LEVELS]
 
 
+def pooled_factor(by_die: dict[str, F64]) -> list[float] | None:
+    """The quantile over the cases of all dies, as factors at each level: of dies that were seen."""
+    if not by_die:
+        return None
+    sizes = np.concatenate(list(by_die.values()))
+    return [round(math.exp(conformal(sizes, level)), DECIMALS) for level in LEVELS]
+
+
 def convolution_step(errors: Sequence[Errors], without: str) -> list[float] | None:
     """The dies' errors of FP32 convolutions as a whole: the largest |median|; at 90 % by the same ratio as of items."""
     by_die: dict[str, list[F64]] = defaultdict(list)
@@ -205,7 +214,7 @@ def main() -> None:
     """Print the sets, and write them where asked."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--timm", type=Path, help="what `surfer evaluate timm --json FILE` wrote")
+    parser.add_argument("--timm", type=Path, help="what `surfer evaluate timm-steps --json FILE` wrote")
     parser.add_argument("--write", action="store_true")
     asked = parser.parse_args()
     catalog = load_catalog()
@@ -222,7 +231,7 @@ def main() -> None:
             "steps": {
                 "lanes": step_factor(lanes, die) or before["lanes"],
                 "matrix": step_factor(matrix, die) or before["matrix"],
-                "matrix seen": step_factor(seen, "") or before["matrix seen"],
+                "matrix seen": pooled_factor(seen) or before["matrix seen"],
                 "convolution": convolution_step(errors, die) or before["convolution"],
             },
         }

@@ -7,8 +7,9 @@ that do it. `ranges.json` holds the factors, and those without each die, by whic
 Two factors each. That of one item is the quantile over operations. That of an item *within a step* is smaller, and it
 moves all items of a step at once: the own errors of operations average out, those of a GPU do not (a rate, a bandwidth
 that is off moves all alike). It is the quantile over steps of whole models, and, since cases of one GPU share their
-error, the largest over the dies of each die's own quantile: on steps whose products use matrix units, of dies whose
-steps taught the weights (`matrix seen`: families of networks left out) and of others (`matrix`), and on FP32 `lanes`.
+error, the largest over the dies of each die's own quantile: on steps whose products use matrix units (`matrix`), and on
+FP32 `lanes`. On dies whose steps taught the weights (`matrix seen`) another network is what is new: families of them
+were left out, and the quantile is that over all of these cases.
 Where no step was measured (convolutions on FP32 lanes) it is the largest error by which a die's operations are off
 together.
 

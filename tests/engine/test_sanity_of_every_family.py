@@ -20,6 +20,7 @@ from surfer_lab.engine.lowering import Family, traits
 from surfer_lab.hardware.catalog import load_catalog
 from surfer_lab.hardware.dtypes import RateClass
 from surfer_lab.hardware.gpu import Gpu
+from surfer_lab.trace.tables import ArgShapes
 from surfer_lab.training.evaluate.listed_ops import captured, recorded
 from tests.engine.every_family import NOT_IN_A_STEP, training_step
 
@@ -96,7 +97,7 @@ def test_large_batches_of_every_family_are_within_a_twentieth_of_linear(
     # a sort's comparisons grow a little faster
     doubled = [np.isclose(after, 2.0 * before, rtol=0.05) for before, after in zip(work, larger, strict=True)]
     caches = np.array([[gpu.l2_bytes or 0] for gpu in GPUS])
-    grows = doubled[0] & doubled[1] & (once.duration_ns > LARGE_NS) & (work[1] > CACHES * caches)
+    grows: NDArray[np.bool_] = doubled[0] & doubled[1] & (once.duration_ns > LARGE_NS) & (work[1] > CACHES * caches)
     ratio = twice.duration_ns / once.duration_ns
     off = [
         (GPUS[gpu].name, names[item], round(float(ratio[gpu, item]), 3))
@@ -104,7 +105,7 @@ def test_large_batches_of_every_family_are_within_a_twentieth_of_linear(
     ]
     assert not off, off
     # what parameters alone decide does not grow with the batch
-    assert {Family(name) for name, one in zip(names, grows.any(axis=0), strict=True) if one} >= (
+    assert {Family(name) for name, one in zip(names, np.any(grows, axis=0).tolist(), strict=True) if one} >= (
         set(Family) - NOT_IN_A_STEP - {Family.OPTIMIZER}
     )
 
@@ -113,7 +114,7 @@ def test_half_precision_is_never_slower_for_large_products_on_any_gpu_with_matri
     with_units = [gpu for gpu in GPUS if fastest(gpu, RateClass.FP16) > 2.5 * fastest(gpu, RateClass.FP32)]
     assert len(with_units) > 40
     sizes = (2048, 4096, 8192, 16384)
-    ops = [("aten::mm", ((m, k), (k, n))) for m in sizes for k in sizes for n in sizes]
+    ops: list[tuple[str, ArgShapes]] = [("aten::mm", ((m, k), (k, n))) for m in sizes for k in sizes for n in sizes]
     ops += [("aten::bmm", ((64, m, 1024), (64, 1024, m))) for m in sizes[:3]]
     half, single = (predict(captured(ops, dtype), with_units, options=AS_TOLD) for dtype in ("float16", "float32"))
     slower = np.argwhere(half.duration_ns > single.duration_ns * (1 + 1e-9)).tolist()

@@ -113,7 +113,7 @@ AIMS: Final = (
     _training_steps("architectures", "half of the architectures held out", "NCHW", 5.0, 3.5),
     _training_steps("architectures", "half of the architectures held out", "NHWC", 7.5, 3.5),
     Aim(
-        what="RTX 4090, AMP inference, eager, fitted to RTX 3090 only", part="timm-steps",
+        what="RTX 4090, AMP inference, eager, GPU held out", part="timm-steps",
         method=timm_held_out.WAYS["GPU"], where=_is_eager_4090, mean=9.0, median=6.5,
         baselines={"one constant": timm_held_out.CONSTANTS["GPU"], "calibrated roofline": timm_held_out.ROOFLINE},
     ),
