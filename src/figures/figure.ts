@@ -8,7 +8,7 @@ import { button } from '../components/controls';
 import { element } from '../components/element';
 import { table } from '../components/table';
 import { forget, later } from '../slices';
-import { loadBokeh, type IDocument, type IViewManager } from './bokeh';
+import { loadBokeh, spareStyles, type IDocument, type IViewManager } from './bokeh';
 import { colorsAt, recolored, themeWatch } from './colors';
 
 /** Columns of a source, by name; all of one length. A `color` column holds roles. */
@@ -164,7 +164,11 @@ export class Figure implements IDisposable {
       this._colors = colorsAt(this.node, templates.colors);
       const colored = recolored(item, templates.colors, this._colors);
       this._views = await bokeh.embed.embed_item({ ...colored, target_id: null }, target);
-      this._document = this._views.roots[0]?.model.document ?? null;
+      const [root] = this._views.roots;
+      if (root) {
+        spareStyles(root);
+      }
+      this._document = root?.model.document ?? null;
       if (this.isDisposed) {
         this._clear();
         return;
