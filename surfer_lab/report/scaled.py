@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from surfer_lab.report.prediction import Prediction
 
 __all__ = [
-    "USUAL_COUNTS", "chosen_machine", "scaled", "scaled_as_asked", "scaled_with_other_links", "scaling_frame",
-    "scaling_source",
+    "USUAL_COUNTS", "chosen_machine", "named_machine", "scaled", "scaled_as_asked", "scaled_with_other_links",
+    "scaling_frame", "scaling_source",
 ]  # fmt: skip
 
 USUAL_COUNTS: Final = (1, 2, 4, 8)
