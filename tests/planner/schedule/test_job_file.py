@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from surfer_lab.errors import OptionError
 from surfer_lab.hardware.configuration import parse_toml
@@ -99,3 +101,34 @@ def test_each_mistake_is_named(text, said):
     with pytest.raises(OptionError) as raised:
         specs(text)
     assert said in str(raised.value)
+
+
+SCALARS = st.none() | st.booleans() | st.integers(-3, 10**18) | st.floats() | st.text(max_size=4)
+VALUES = SCALARS | st.lists(SCALARS, max_size=2) | st.dictionaries(st.text("012a", max_size=2), SCALARS, max_size=2)
+WORDS = st.sampled_from(
+    [
+        "name",
+        "hours",
+        "hours_on",
+        "model",
+        "trace",
+        "steps",
+        "epochs",
+        "counts",
+        "memory_gb",
+        "deadline",
+        "after",
+        "weight",
+    ]
+)
+
+
+@given(st.dictionaries(WORDS, VALUES, max_size=5))
+def test_whatever_stands_in_a_table_is_read_or_refused_by_name(row):
+    try:
+        (spec,) = job_specs({"job": [row]}, where="jobs.toml")
+    except OptionError as error:
+        assert "jobs.toml" in str(error)
+    else:
+        assert spec.name == row["name"].strip()
+        assert all(seconds > 0 for hours in spec.hours_on.values() for seconds in hours.values())

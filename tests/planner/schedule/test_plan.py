@@ -28,6 +28,17 @@ def test_the_shortest_schedule_is_that_of_trying_everything(made):
     assert plan.bound == pytest.approx(plan.value)
 
 
+@settings(max_examples=20)
+@given(st.lists(st.floats(0.013, 17.0), min_size=1, max_size=4), st.floats(0.5, 1.0))
+def test_times_that_are_no_round_numbers_are_placed_as_well_to_within_a_thousandth(hours, power):
+    jobs = [job(f"job {at}", {count: one / count**power for count in (1, 2, 3)}) for at, one in enumerate(hours)]
+    plan = plan_jobs(jobs, box(3))
+    best = least_makespan_h(jobs, 3)
+    assert broken_rules(plan.best, jobs) == []
+    assert best - 1e-6 <= plan.value <= best * 1.001
+    assert plan.bound <= best + 1e-6
+
+
 @settings(max_examples=25)
 @given(job_lists(most_jobs=6, most_gpus=6), st.sampled_from(list(Objective)))
 def test_every_schedule_keeps_the_rules_and_none_by_hand_is_better(made, objective):
