@@ -28,7 +28,7 @@ def test_a_workload_is_a_name_or_a_factory():
         workload_step("bert_larg")
 
 
-@pytest.mark.parametrize("name", ["lenet", "ncf"])
+@pytest.mark.parametrize("name", ["dcgan", "ncf"])
 def test_the_bundled_table_is_what_the_predictor_says(name):
     """If not: python -m tools.write_reference_workloads."""
     kept = next(one for one in load_references().workloads if one.name == name)
