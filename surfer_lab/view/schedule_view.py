@@ -117,7 +117,7 @@ def _usd(value: float | None) -> str:
 def _headline(plan: SchedulePlan) -> str:
     best, nodes = plan.best, plan.best.nodes
     machines = " and ".join(
-        f"{sum(node.gpu_count for node in nodes if node.machine == machine)} GPUs of {name_text(machine)}"
+        f"{_gpus(sum(node.gpu_count for node in nodes if node.machine == machine))} of {name_text(machine)}"
         for machine in dict.fromkeys(node.machine for node in nodes)
     )
     jobs = "1 job" if len(plan.jobs) == 1 else f"{len(plan.jobs)} jobs"

@@ -66,7 +66,7 @@ def test_the_cheapest_placement_uses_one_gpu_a_job(jobs):
 def test_several_machines_share_the_jobs(jobs):
     done = run(jobs, "--machine", "DGX-1", "--machine", "p3.16xlarge", "--count", "1", "--count", "2")
     assert done.exit_code == 0, done.output
-    assert "1 GPUs of DGX-1 V100 and 2 GPUs of p3.16xlarge" in done.stdout.replace("\n", " ")
+    assert "1 GPU of DGX-1 V100 and 2 GPUs of p3.16xlarge" in done.stdout.replace("\n", " ")
 
 
 @pytest.mark.parametrize(

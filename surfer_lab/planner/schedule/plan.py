@@ -193,9 +193,10 @@ def _check_deadlines(jobs: Sequence[Job]) -> None:
         ends[job.name] = start + shortest.duration_s
         if job.deadline_s is not None and ends[job.name] > job.deadline_s:
             waits = f" after {', '.join(job.after)}" if job.after else ""
+            gpus = "1 GPU" if shortest.gpu_count == 1 else f"{shortest.gpu_count} GPUs"
             raise PredictionError(
                 f"{job.name} cannot end by {_hours(job.deadline_s)}: it takes {_hours(shortest.duration_s)} at best "
-                f"(on {shortest.gpu_count} GPUs of {shortest.machine}) and can start at {_hours(start)}{waits}",
+                f"(on {gpus} of {shortest.machine}) and can start at {_hours(start)}{waits}",
                 remedy=f"a deadline of {_hours(ends[job.name])} or later, an earlier release, or a faster machine",
             )
 
