@@ -12,11 +12,12 @@ from IPython.core.error import UsageError
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import Magics, cell_magic, line_magic, magics_class, no_var_expand
 
-from surfer_lab.errors import SurferError
+from surfer_lab.errors import OptionError, SurferError
 from surfer_lab.planner.options import PREDICT_FLAGS, parse_predict_line
 
 __all__ = ["SurferMagics"]
 
+_PREDICT: Final = "%%predict"
 _HELP_WORDS: Final = {"-h", "--help", "help", "?"}
 
 
@@ -51,6 +52,10 @@ class SurferMagics(Magics):
         from surfer_lab.magic.predict_cell import checked_options, predict_cell  # `%load_ext` alone stays light
 
         try:
+            if cell.lstrip().split(maxsplit=1)[:1] == [_PREDICT]:  # each of them would answer, and say what is wrong
+                raise OptionError(
+                    "%%predict stands twice at the head of this cell", remedy="one line of it, with all options"
+                )
             options = checked_options(parse_predict_line(line))
         except SurferError as error:
             raise UsageError(str(error)) from None

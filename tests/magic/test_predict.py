@@ -129,6 +129,12 @@ def test_what_is_wrong_is_told_before_the_cell_runs(trained, line, said):
     assert not trained.displayed
 
 
+def test_a_second_predict_line_in_a_cell_is_told_once_before_it_runs(trained):
+    result = trained.run(f"%%predict\n%%predict --on T4{LOOP}")
+    assert not result.success and trained["runs"] == 0
+    assert (trained.out + trained.err).count("stands twice") == 1
+
+
 def test_the_users_error_leaves_as_in_a_plain_cell_and_nothing_is_answered(trained):
     result = trained.run("%%predict" + LOOP + "raise ValueError('mine')")
     assert repr(result.error_in_exec) == "ValueError('mine')"
