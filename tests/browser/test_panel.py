@@ -295,7 +295,11 @@ def test_a_double_click_on_a_trace_reads_it_in_a_kernel_of_its_own(lab: LabPage,
     }"""
     assert lab.page.evaluate(running) == 1
     lab.run_command("application:close")
-    lab.page.wait_for_function(f"async () => (await ({running})()) === 0")
+    for _ in range(60):  # wait_for_function does not wait for a promise's value
+        if lab.page.evaluate(running) == 0:
+            break
+        lab.page.wait_for_timeout(250)
+    assert lab.page.evaluate(running) == 0
 
 
 def test_what_is_no_trace_fails_with_what_to_do(lab: LabPage, lab_server: LabServer):
