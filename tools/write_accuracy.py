@@ -40,7 +40,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, kw_only=True)
 class Section:
-    """How one evaluation is shown: in the document with its tables, in the README with some lines."""
+    """How one evaluation is shown: in the document with its tables, in the README with lines beside the targets."""
 
     heading: str
     words: str = ""
@@ -149,30 +149,6 @@ def _targets(found: dict[str, Any]) -> list[str]:
 # -- the README's lines ------------------------------------------------------------------------------------------------
 
 
-def _row(tables: dict[str, list[Row]], title: str, **wanted: str) -> Row | None:
-    for row in tables.get(title, []):
-        if all(row.get(name) == value for name, value in wanted.items()):
-            return row
-    return None
-
-
-def _models(tables: dict[str, list[Row]]) -> list[str]:
-    lines = ["| models, FP32, GPU held out | cases | mean error | median | worst |", "|---|---:|---:|---:|---:|"]
-    for title, rows in tables.items():
-        if title.startswith(("models, no origin, the", "models, every ordered pair of")):
-            lines += [
-                f"| {row['method']} | {row['cases']} | {row['mean %']} % | {row['median %']} % | {row['worst %']} % |"
-                for row in rows
-            ]
-    ranges = [row for row in tables.get("models: ranges of a step", []) if row["gpu"] == "all"]
-    if ranges:
-        lines += ["", "Ranges of a step: " + "; ".join(
-            f"{row['method']}, +-{row['+- %']} % held {row['in 80 % range']} % of cases, "
-            f"+-{row['+- % at 90']} % held {row['in 90 % range']} %" for row in ranges
-        ) + "."]  # fmt: skip
-    return [*lines, ""]
-
-
 def _elsewhere(tables: dict[str, list[Row]]) -> list[str]:
     rows = tables.get("traces: GPU-busy time on another GPU", [])
     if not rows:
@@ -181,44 +157,11 @@ def _elsewhere(tables: dict[str, list[Row]]) -> list[str]:
     return [f"Recorded traces, GPU-busy time on another GPU: {said}.", ""]
 
 
-def _steps(tables: dict[str, list[Row]]) -> list[str]:
-    rows = tables.get("timm: a step summed over its items, held out", [])
-    if not rows:
-        return []
-    lines = [
-        "| networks of timm, AMP | GPU, mode, layout, torch | cases | mean error | median |",
-        "|---|---|---:|---:|---:|",
-    ]
-    lines += [
-        f"| {row['method']} | {row['gpu']} {row['mode']} {row['layout']} {row['torch']} | {row['cases']} | "
-        f"{row['mean %']} % | {row['median %']} % |"
-        for row in rows
-        if str(row["method"]).startswith("learned") and row["compile"] == "none"
-        and (row["mode"] == "train" or row["torch"] == "2.4.0")
-    ]  # fmt: skip
-    gains = tables.get("timm: gain of torch.compile, learned, families held out", [])
-    lines += [""] + [
-        f"Gain of torch.compile on {row['gpu']}, torch {row['torch']}, {row['method'].split(': ')[1]}: "
-        f"{row['mean %']} % mean, {row['median %']} % median"
-        + (f", rank correlation {row['rank correlation']}." if row["rank correlation"] is not None else ".")
-        for row in gains
-    ]  # fmt: skip
-    return [*lines, ""]
-
-
-def _operations(tables: dict[str, list[Row]]) -> list[str]:
-    rows = [row for row in tables.get("single operations", []) if "held out" in str(row["method"])]
-    if not rows:
-        return []
-    said = "; ".join(f"{row['family']} {row['median %']} %" for row in rows)
-    return [f"Single FP32 operations, median error on dies held out: {said}.", ""]
-
-
 SECTIONS: Final[dict[str, Section]] = {
     "e2e": Section(
         heading="Whole models",
         words="FP32 language models of e2e/, one GPU held out in turn; from an origin, every ordered pair of GPUs.",
-        folders=("e2e", "kernels"), in_readme=_models,
+        folders=("e2e", "kernels"),
     ),
     "e2e logo": Section(
         heading="Whole models, refitted without each GPU",
@@ -227,7 +170,6 @@ SECTIONS: Final[dict[str, Section]] = {
     ),
     "kernels": Section(
         heading="Single operations", words="Micro-benchmarks of kernels/, dies held out.", folders=("kernels",),
-        in_readme=_operations,
     ),
     "kernels logo": Section(
         heading="Single operations, refitted without each GPU",
@@ -237,7 +179,7 @@ SECTIONS: Final[dict[str, Section]] = {
     "timm-steps": Section(
         heading="Steps under automatic mixed precision, held out",
         words="timm's tables: families of networks, half of the architectures, or the GPU left out of the fit.",
-        folders=("timm",), in_readme=_steps,
+        folders=("timm",),
     ),
     "timm": Section(
         heading="Steps under automatic mixed precision", words="timm's benchmark tables.", folders=("timm",),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,13 +34,20 @@ Progress = Callable[[str, int, int], None]
 _FAMILY_OF: dict[str, LearnedFamily] = {"aten::mm": LearnedFamily.LINEAR, "aten::bmm": LearnedFamily.BMM}
 
 
+# one fit serves operations and models of a process; the catalogue is kept beside it: its id is not given twice
+_FITTED: Final[dict[tuple[Path, int, LearnedFamily, str], tuple[Catalog, SpecNetwork]]] = {}
+
+
 def networks_without(data: Path, family: LearnedFamily, die: str, catalog: Catalog) -> SpecNetwork:
     """The plain network of a family, fitted to every row of its table that was not measured on that die."""
     from surfer_lab.training.fit.spec_network import fit_spec_network  # torch is loaded only where something is fitted
 
-    timings = read_timings(data, family, catalog)
-    seen = timings.of(~timings.on_die(die))
-    return fit_spec_network(seen.shapes, seen.gpus, seen.gpu, seen.measured_ms)
+    key = (data.resolve(), id(catalog), family, die)
+    if key not in _FITTED:
+        timings = read_timings(data, family, catalog)
+        seen = timings.of(~timings.on_die(die))
+        _FITTED[key] = (catalog, fit_spec_network(seen.shapes, seen.gpus, seen.gpu, seen.measured_ms))
+    return _FITTED[key][1]
 
 
 class HybridStep:
@@ -48,7 +55,6 @@ class HybridStep:
 
     def __init__(self, data: Path, catalog: Catalog, progress: Progress | None = None) -> None:
         self._data, self._catalog, self._progress = data, catalog, progress
-        self._fitted: dict[tuple[LearnedFamily, str], SpecNetwork] = {}
 
     def step_ms(self, origin: ModelCase, here: Gpu, there: Gpu) -> float:
         """The sum of the operations' times on `there`: networks for products, the origin's times scaled for others."""
@@ -65,12 +71,9 @@ class HybridStep:
         return float(waves @ repeats)
 
     def _network(self, family: LearnedFamily, die: str) -> SpecNetwork:
-        key = (family, die)
-        if key not in self._fitted:
-            if self._progress is not None:
-                self._progress(f"the hybrid's {family.value} without {die}", 0, 1)
-            self._fitted[key] = networks_without(self._data, family, die, self._catalog)
-        return self._fitted[key]
+        if self._progress is not None:
+            self._progress(f"the hybrid's {family.value} without {die}", 0, 1)
+        return networks_without(self._data, family, die, self._catalog)
 
 
 def _literal_ms(origin: ModelCase, here: Gpu, there: Gpu) -> F64:

@@ -237,7 +237,7 @@ def _aimed(aim: Aim) -> str:
 def _speed_line(by_place: Mapping[tuple[str, str], list[Row]]) -> tuple[Cell, ...]:
     rows = [row for method in (speed.NETWORK, speed.ENGINE) for row in by_place.get(("speed", method), [])]
     slowest = max((float(row["ms"]) for row in rows), default=math.nan)
-    what = f"{speed.OPS:,} operations on {rows[0]['gpus'] if rows else 75} GPUs, the slowest of five mixes, ms"
+    what = f"{speed.OPS:,} operations on {rows[0]['gpus'] if rows else 75} GPUs: ms, the slowest of five mixes"
     if not rows:
         return (what, 0, _NO_ANSWER, f"{_MOST_MS:g}", "not evaluated", *(_NO_ANSWER,) * len(BASELINES))
     verdict = MET if slowest <= _MOST_MS else "missed"
