@@ -33,6 +33,11 @@ def test_each_aim_that_was_missed_has_three_recorded_attempts() -> None:
     assert all(one["tried"] and one["figure"] and one["kept"] for one in attempts())
 
 
+def test_every_aim_was_evaluated() -> None:
+    for rows in stored()["targets"]["tables"].values():
+        assert "not evaluated" not in {row["verdict"] for row in rows}
+
+
 def test_every_section_names_its_command_and_its_data() -> None:
     for name, section in stored()["sections"].items():
         assert section["command"].startswith(f"surfer evaluate {name.split()[0]}"), name

@@ -122,7 +122,7 @@ def evaluate(
     e2e/index.csv, kernels/*.parquet, timm/bench.csv, traces/*.json.gz; of all, what it lacks is said.
 
     all is the table of what was aimed at: e2e and kernels, held out and refitted without each GPU; timm-steps, traces,
-    speed; about 12 minutes on two cores where the steps of timm's networks are captured, else 40 more. Interrupted, it
+    speed: 6 minutes of processor time where the steps of timm's networks are captured, else 40 more. Interrupted, it
     goes on where it was, with the same --json FILE.
     """
     if kind != "all" and kind not in KINDS:

@@ -3,8 +3,11 @@
 | protocol | weights |
 |---|---|
 | held-out | the shipped ones that were fitted without the GPU's die; those of all dies where the die is in none |
-| logo | fitted now, to the folder's own tables, without each die in turn: nothing shipped is used |
+| logo | networks fitted now, to the folder's own tables, without each die in turn: nothing shipped is used |
 | published | the shipped ones, all of their dies seen: as predictors are published |
+
+Under logo, efficiencies are learned from steps only where steps are judged (timm's); else pointwise work is on the
+calibrated roofline.
 """
 
 from __future__ import annotations
