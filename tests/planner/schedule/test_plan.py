@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import _thread
+import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import given, settings
@@ -195,7 +197,15 @@ def test_a_search_cut_short_says_so_and_is_no_worse_than_by_hand():
     assert plan.is_proven or plan.gap_fraction > 0
 
 
-def test_an_interrupt_ends_the_search_with_the_best_so_far():
+@pytest.fixture
+def interrupts() -> Iterator[None]:
+    """As in a terminal: a process that was started in the background ignores them."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_an_interrupt_ends_the_search_with_the_best_so_far(interrupts: None):
     jobs = [job(f"job {at}", {1: 7 + at * 0.37, 2: 4 + at * 0.21, 4: 2.3 + at * 0.13, 8: 1.9}) for at in range(24)]
     told = []
 
