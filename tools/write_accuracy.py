@@ -165,7 +165,7 @@ SECTIONS: Final[dict[str, Section]] = {
     ),
     "e2e logo": Section(
         heading="Whole models, refitted without each GPU",
-        words="The same, by networks fitted now without each die in turn; efficiencies are not learned from steps here: "
+        words="The same, by networks fitted now without each die in turn; efficiencies are not learned from steps: "
         "pointwise work is on the calibrated roofline. The first paper's hybrid is refitted likewise.",
         folders=("e2e", "kernels"),
     ),
