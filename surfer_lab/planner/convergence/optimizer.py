@@ -44,6 +44,7 @@ _TRAINS_WELL: Final = 0.5  # of the first loss, after a trial
 _HARDLY_MOVED: Final = 0.93  # of the first loss
 _MOST_STRETCHED: Final = 8.0
 _MOST_DIVERGED: Final = 20  # settings, trials included
+_CLEARLY_BETTER: Final = 0.9  # of the other's loss
 _LONGER: Final = 2.0  # than the last epoch, while the loss falls
 _STOOD_STILL: Final = 0.15  # a smaller fall of the logarithm, in an epoch about as long as all before it, is none
 _MOST_STILL: Final = 3  # epochs without a fall for which the rate is lowered, one after another
@@ -78,7 +79,7 @@ class Optimizer:
         self._plan: TrainingPlan | None = None
         self._is_reached = False
         self._stretch = 1.0  # of trials, where short ones say little
-        self._epoch_s = _LONGER * self.options.least_epoch_s  # the longest epoch: short until the loss is seen to fall
+        self._epoch_s = self.options.least_epoch_s  # the longest epoch: short until the loss is seen to fall
         self._stood_still = 0  # epochs one after another in which the loss did not fall
 
     def run(self, resumed: tuple[RunState, dict[str, Any]] | None = None) -> TunedRun:
@@ -254,7 +255,7 @@ class Optimizer:
             fewer = setting.groups // 2
             self._log(DecisionKind.HALVED, f"momentum {setting.momentum:g} is best with {setting.groups}: try {fewer}")
             rival = self._best_of(fewer, seconds, None, most=2)
-            if rival is None or _score(rival) >= _score(best):
+            if rival is None or _score(rival) >= _CLEARLY_BETTER * _score(best):  # it has made half as many updates
                 self._log(DecisionKind.HALVED, f"not done: {fewer} group(s) train no better in the same time")
                 break
             best = rival
