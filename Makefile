@@ -96,7 +96,7 @@ $(WHEEL): $(ENVIRONMENT) $(NODE_PACKAGES) $(FRONT_END) $(PACKAGE)
 	@touch $(NODE_PACKAGES) $@ # npm touched package-lock.json
 
 $(WHEEL_ENVIRONMENT): $(WHEEL) ci/constraints.txt ci/environment.sh
-	@PYTHON="$(PYTHON)" ci/environment.sh $(LAB_VENV) --force-reinstall-of surfer-lab dist/*.whl jupyterlab ipykernel
+	@PYTHON="$(PYTHON)" ci/environment.sh $(LAB_VENV) --force-reinstall-of surfer-lab dist/*.whl jupyterlab ipykernel ray
 
 # The lowest and the newest Jupyter front ends that draw a saved prediction: JupyterLab 4.2, and Notebook 7 of each end.
 $(LOWEST_VENV)/.installed: $(WHEEL) ci/host_environment.sh

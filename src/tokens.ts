@@ -8,11 +8,17 @@ import type { StoredView } from './generated/protocol';
 /** The MIME type of a prediction in a cell's output: a ViewModel as JSON. */
 export const PREDICTION_MIME_TYPE = 'application/vnd.surfer-lab.prediction+json';
 
+/** The MIME type of a training run in a cell's output: a TrainingView as JSON. */
+export const TRAINING_MIME_TYPE = 'application/vnd.surfer-lab.training+json';
+
 /** The namespace under which the interface's strings are translated. */
 export const TRANSLATION_DOMAIN = 'surfer_lab';
 
 /** The schema version of the ViewModel that this front end draws. */
 export const VIEW_SCHEMA_VERSION = 2;
+
+/** The schema version of the TrainingView that this front end draws. */
+export const TRAINING_SCHEMA_VERSION = 1;
 
 /** A prediction that can be drawn. `note` is set when kernel and front end differ in version. */
 export interface IReadable {

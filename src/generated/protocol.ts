@@ -39,7 +39,7 @@ export interface Protocol {
     | Done
     | Failure;
   progress: Progress;
-  announcement: Predicted | GridReady | Forgotten;
+  announcement: Predicted | GridReady | Forgotten | Training;
   stored: StoredView;
 }
 /**
@@ -927,6 +927,76 @@ export interface Forgotten {
   prediction: string;
 }
 /**
+ * How a training run does that is tuned in this kernel: sent anew, whole, as it goes on, and once it has ended.
+ *
+ * This interface was referenced by `Protocol`'s JSON-Schema
+ * via the `definition` "Training".
+ */
+export interface Training {
+  kind: "training";
+  view: TrainingView;
+}
+/**
+ * All of it; a section without rows or points is left out where it is drawn.
+ *
+ * This interface was referenced by `Protocol`'s JSON-Schema
+ * via the `definition` "TrainingView".
+ */
+export interface TrainingView {
+  title: string;
+  recommendation: string;
+  state: "ended" | "failed" | "interrupted" | "planned" | "reached" | "running";
+  plan: TableTwin;
+  workers: TableTwin;
+  trials: TableTwin;
+  staleness: number[];
+  staleness_geometric: number[];
+  staleness_note: string;
+  target_loss: number | null;
+  curves: LossCurve[];
+  decisions: string[];
+  notes: string[];
+  running?: RunningPhase | null;
+  id?: string;
+  revision?: number;
+  schema_version?: number;
+}
+/**
+ * A figure's numbers as a table.
+ *
+ * This interface was referenced by `Protocol`'s JSON-Schema
+ * via the `definition` "TableTwin".
+ */
+export interface TableTwin {
+  columns: string[];
+  rows: string[][];
+}
+/**
+ * Loss by wall time of one phase, smoothed over its window.
+ *
+ * This interface was referenced by `Protocol`'s JSON-Schema
+ * via the `definition` "LossCurve".
+ */
+export interface LossCurve {
+  label: string;
+  role: string;
+  seconds: number[];
+  loss: number[];
+}
+/**
+ * The phase that is running: `loss` is the mean of its window, None before there is one.
+ *
+ * This interface was referenced by `Protocol`'s JSON-Schema
+ * via the `definition` "RunningPhase".
+ */
+export interface RunningPhase {
+  role: string;
+  setting: string;
+  updates: number;
+  seconds: number;
+  loss: number | null;
+}
+/**
  * What is sent: by the front end, by the kernel, and what stays in a notebook.
  *
  * This interface was referenced by `Protocol`'s JSON-Schema
@@ -959,6 +1029,6 @@ export interface Protocol1 {
     | Done
     | Failure;
   progress: Progress;
-  announcement: Predicted | GridReady | Forgotten;
+  announcement: Predicted | GridReady | Forgotten | Training;
   stored: StoredView;
 }

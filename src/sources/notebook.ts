@@ -10,12 +10,14 @@ import { Signal, type ISignal } from '@lumino/signaling';
 
 import { withPredictMagic } from '../cell_magic';
 import { readPrediction } from '../panels/output/model';
+import { readTraining } from '../panels/training/model';
 import { KernelLink, loadPackageIn, RequestFailed, type Announcement } from '../session';
-import { PREDICTION_MIME_TYPE, type IFailure } from '../tokens';
+import { PREDICTION_MIME_TYPE, TRAINING_MIME_TYPE, type IFailure } from '../tokens';
 import { OWN_VERSION } from '../version';
 import { addBatch } from './batches';
 import { Entries, type IEntry } from './entries';
 import type { ISource, IWork } from './source';
+import { Trainings, type ITraining } from './trainings';
 
 const SCAN_AFTER_MS = 20;
 const FAILURE_PREFIX = 'Surfer Lab cannot predict this cell:';
@@ -67,6 +69,10 @@ export class NotebookSource implements ISource {
 
   get work(): IWork | null {
     return null;
+  }
+
+  get training(): ITraining | null {
+    return this._trainings.newest;
   }
 
   get unreadable(): readonly string[] {
@@ -190,6 +196,9 @@ export class NotebookSource implements ISource {
     } else if (state !== 'connected') {
       this._greeted = null;
       this._entries.withoutKernel();
+      if (state !== 'starting') {
+        this._trainings.withoutKernel();
+      }
     }
     this._changed.emit();
   }
@@ -204,6 +213,9 @@ export class NotebookSource implements ISource {
         break;
       case 'grid-ready':
         this._take(this._entries.addGrid(message.prediction, message.grid));
+        break;
+      case 'training':
+        this._take(this._trainings.add(message.view, true));
         break;
       case 'forgotten':
         this._take(this._entries.remove(message.prediction));
@@ -234,16 +246,19 @@ export class NotebookSource implements ISource {
   private _scanSoon(): void {
     this._timer ??= setTimeout(() => {
       this._timer = undefined;
-      this._scan();
+      this._scan(true);
     }, SCAN_AFTER_MS);
   }
 
-  private _scan(): void {
+  // `isSent`: outputs have changed, so that a kernel sends them. A cell that runs before kernel and panel have greeted is
+  // followed by its output alone.
+  private _scan(isSent = false): void {
     const outputs = [...this._watched].flatMap(cell => outputsOf(cell));
     const unreadable: string[] = [];
     let failure: IFailure | null = null;
     let isChanged = false;
     for (const output of outputs) {
+      isChanged = this._scanTraining(output, isSent) || isChanged;
       const data = output.data[PREDICTION_MIME_TYPE];
       if (data === undefined) {
         failure ??= this._failureIn(output);
@@ -274,6 +289,16 @@ export class NotebookSource implements ISource {
     }
   }
 
+  private _scanTraining(output: IOutputModel, isSent: boolean): boolean {
+    const data = output.data[TRAINING_MIME_TYPE];
+    if (typeof data !== 'object' || data === null || this._read.has(data)) {
+      return false;
+    }
+    this._read.set(data, '');
+    const view = readTraining(data);
+    return view !== null && this._trainings.add(view, isSent);
+  }
+
   private _failureIn(output: IOutputModel): IFailure | null {
     const text = output.data['text/plain'];
     const told = Array.isArray(text) ? text.join('') : text;
@@ -299,6 +324,7 @@ export class NotebookSource implements ISource {
 
   private readonly _changed = new Signal<this, void>(this);
   private readonly _entries = new Entries();
+  private readonly _trainings = new Trainings();
   private readonly _watched = new Set<ICodeCellModel>();
   private readonly _fetching = new Set<string>();
   // by the JSON of an output: "" where it was readable, else why not

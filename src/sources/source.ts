@@ -6,6 +6,7 @@ import type { ISignal } from '@lumino/signaling';
 import type { KernelLink } from '../session';
 import type { IFailure } from '../tokens';
 import type { IEntry } from './entries';
+import type { ITraining } from './trainings';
 
 /** How far a long request is. `share` null: not known. */
 export interface IWork {
@@ -31,6 +32,8 @@ export interface ISource extends IDisposable {
   readonly failure: IFailure | null;
   /** What is being done; null where nothing is. */
   readonly work: IWork | null;
+  /** The training run that is tuned here, or was last; absent where there is none. */
+  readonly training?: ITraining | null;
   /** Outputs that cannot be drawn, a sentence each. */
   readonly unreadable: readonly string[];
   /** Ask the kernel for one more batch size of a prediction; rejects with a RequestFailed. */

@@ -15,7 +15,7 @@ from surfer_lab.errors import OptionError
 
 if TYPE_CHECKING:
     from surfer_lab.planner.convergence.decisions import Decision
-    from surfer_lab.view.training_view import TrainingView
+    from surfer_lab.view.training_model import TrainingView
 
 __all__ = ["app", "plan_training_command", "tune_command"]
 

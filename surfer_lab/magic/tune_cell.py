@@ -1,28 +1,40 @@
 """How does a cell under `%%tune` become a tuned run? Run as it is, then its factory is tuned, shown live, and kept.
 
-The output is one element that is redrawn after every phase and decision: plan, losses by wall time, workers, staleness,
-decisions. Interrupting the kernel ends the run with the best so far.
+The output is one element that is redrawn as the run goes on: plan, losses by wall time, workers, staleness, decisions.
+Its JSON goes to the panel at the same time, and stays in the notebook. Interrupting the kernel ends the run with the
+best so far.
 """
 
 from __future__ import annotations
 
 import importlib.util
 import time
+import uuid
 from typing import Any, Final
 
+import msgspec
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.display import DisplayHandle, display
 
 from surfer_lab.errors import OptionError, SurferError
 from surfer_lab.magic.run_cell import flush_figures, run_cell_plainly
+from surfer_lab.panel.publishing import publish_training
+from surfer_lab.panel.registration import register
+from surfer_lab.planner.convergence.run_record import PhaseStatus
+from surfer_lab.planner.convergence.setting import Setting
 from surfer_lab.planner.convergence.tune_options import TuneOptions
 from surfer_lab.planner.convergence.tuned_run import TunedRun
-from surfer_lab.report.training_report import training_html, training_text
-from surfer_lab.view.training_view import TrainingView, tuned_view
+from surfer_lab.report.bundle import training_bundle
+from surfer_lab.view.training_model import TrainingView
+from surfer_lab.view.training_view import running_phase, tuned_view
 
 __all__ = ["last_tuned", "tune_cell"]
 
-_REDRAWN_EVERY_S: Final = 0.5
+_REDRAWN_EVERY_S: Final = 1.0
+_NOTHING_YET: Final = TunedRun(
+    setting=None, state=None, is_reached=False, is_interrupted=False, seconds=0.0, tuning_s=0.0, phases=(),
+    decisions=(), times=None, plan=None,
+)  # fmt: skip
 _kept: list[tuple[TunedRun, TrainingView]] = []
 
 
@@ -47,46 +59,75 @@ def tune_cell(shell: InteractiveShell, cell: str, name: str, options: TuneOption
         raise OptionError(
             f"the notebook has no function {name}", remedy="def it in the cell: it returns (model, data set)"
         )
-    live = _Live(name, options)
+    live = _Live(shell, name, options)
     try:
-        run = tune(factory, options, changed=live.changed)
+        run = tune(factory, options, told=live.told, changed=live.changed)
     except SurferError as error:
-        live.say(str(error))
+        live.fail(str(error))
         return
-    live.show(run, is_final=True)
-    _kept.append((run, live.view(run, is_final=True)))
+    except BaseException as error:
+        live.fail(f"{type(error).__name__} while it was tuned")
+        raise
+    live.end(run)
+    _kept.append((run, live.view))
 
 
 class _Live:
-    """The cell's one output."""
+    """The run as far as it is known: in the cell's one output, and in the panels that listen."""
 
-    def __init__(self, name: str, options: TuneOptions) -> None:
+    def __init__(self, shell: InteractiveShell, name: str, options: TuneOptions) -> None:
+        self._end = register(shell).end
+        self._id = uuid.uuid4().hex
         self._title = f"Tuning {name}"
         self._target = options.target_loss
-        self._drawn_s = 0.0
+        self._drawn_s = -_REDRAWN_EVERY_S
+        self._run = _NOTHING_YET
+        self._revision = 0
+        self.view = self._viewed(_NOTHING_YET, is_final=False)
         waiting = {"text/plain": f"Starting {options.workers} workers ..."}
         self._handle: DisplayHandle | None = display(waiting, raw=True, display_id=True)
 
-    def view(self, run: TunedRun, *, is_final: bool) -> TrainingView:
-        """What is shown."""
-        return tuned_view(run, title=self._title, target_loss=self._target, is_final=is_final)
+    def told(self, role: str, setting: Setting, status: PhaseStatus) -> None:
+        """While a phase runs."""
+        if self._is_due():
+            view = self._viewed(self._run, is_final=False)
+            self._show(msgspec.structs.replace(view, running=running_phase(role, setting, status)))
 
     def changed(self, run: TunedRun) -> None:
-        """After a phase: redrawn, but not more often than an eye can follow."""
+        """After a phase."""
+        self._run = run
+        if self._is_due():
+            self._show(self._viewed(run, is_final=False))
+
+    def end(self, run: TunedRun) -> None:
+        """What came of it, shown whenever the last drawing was."""
+        self._show(self._viewed(run, is_final=True))
+
+    def fail(self, sentence: str) -> None:
+        """A sentence instead; the panel keeps what was found until then."""
+        told = f"Surfer Lab cannot tune this: {sentence}"
+        view = self._viewed(self._run, is_final=True)
+        self.view = msgspec.structs.replace(view, state="failed", recommendation=told)
+        publish_training(self._end, self.view)
+        self._update({"text/plain": told})
+
+    def _viewed(self, run: TunedRun, *, is_final: bool) -> TrainingView:
+        view = tuned_view(run, title=self._title, target_loss=self._target, is_final=is_final)
+        self._revision += 1
+        return msgspec.structs.replace(view, id=self._id, revision=self._revision)
+
+    def _is_due(self) -> bool:
+        """Not more often than an eye can follow, whatever the phases do."""
         now = time.monotonic()
-        if now - self._drawn_s >= _REDRAWN_EVERY_S:
-            self._drawn_s = now
-            self.show(run, is_final=False)
+        is_due = now - self._drawn_s >= _REDRAWN_EVERY_S
+        self._drawn_s = now if is_due else self._drawn_s
+        return is_due
 
-    def show(self, run: TunedRun, *, is_final: bool) -> None:
-        """Redraw."""
-        view = self.view(run, is_final=is_final)
-        self._update({"text/html": str(training_html(view)), "text/plain": training_text(view)})
+    def _show(self, view: TrainingView) -> None:
+        self.view = view
+        publish_training(self._end, view)
+        self._update(training_bundle(view))
 
-    def say(self, sentence: str) -> None:
-        """A sentence instead."""
-        self._update({"text/plain": f"Surfer Lab cannot tune this: {sentence}"})
-
-    def _update(self, bundle: dict[str, str]) -> None:
+    def _update(self, bundle: dict[str, Any]) -> None:
         if self._handle is not None:
             self._handle.update(bundle, raw=True)

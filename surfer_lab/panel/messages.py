@@ -13,13 +13,14 @@ from msgspec import Struct
 
 from surfer_lab.view.detail_model import GridView, OperationLine, Provenance, TimelineView
 from surfer_lab.view.stored_model import StoredView
+from surfer_lab.view.training_model import TrainingView
 
 __all__ = [
     "MOST_BYTES", "PROTOCOL_VERSION", "TARGET_NAME", "Announcement", "Answer", "AskCompare", "AskFigures",
     "AskForget", "AskGrid", "AskHello", "AskHistory", "AskOperations", "AskPrice", "AskTimeline", "AskTrace",
     "AskView", "Cancel", "Cancelled", "Comparison", "ComparisonRow", "Done", "Entry", "Failure", "FigureItem",
     "Figures", "Forgotten", "GridReady", "GridSlice", "Hello", "History", "OperationsSlice", "Predicted",
-    "Progress", "Request", "TimelineSlice", "ViewAnswer",
+    "Progress", "Request", "TimelineSlice", "Training", "ViewAnswer",
 ]  # fmt: skip
 
 TARGET_NAME: Final = "surfer_lab"
@@ -311,4 +312,10 @@ class Forgotten(Struct, frozen=True, kw_only=True, tag_field="kind", tag="forgot
     prediction: str
 
 
-Announcement = Predicted | GridReady | Forgotten
+class Training(Struct, frozen=True, kw_only=True, tag_field="kind", tag="training"):
+    """How a training run does that is tuned in this kernel: sent anew, whole, as it goes on, and once it has ended."""
+
+    view: TrainingView
+
+
+Announcement = Predicted | GridReady | Forgotten | Training

@@ -14,14 +14,16 @@ import msgspec
 
 from surfer_lab.panel import kept_views
 from surfer_lab.panel.kernel_end import KernelEnd
-from surfer_lab.panel.messages import GridReady, Predicted
+from surfer_lab.panel.messages import GridReady, Predicted, Training
 from surfer_lab.panel.worker import Duty, Job, Stopped
 from surfer_lab.report.bundle import mime_bundle
 from surfer_lab.report.prediction import Prediction
 from surfer_lab.view.model import ViewModel
 from surfer_lab.view.stored import stored
+from surfer_lab.view.training_model import TrainingView
+from surfer_lab.view.training_view import shortened
 
-__all__ = ["Show", "publish", "publish_in_steps"]
+__all__ = ["Show", "publish", "publish_in_steps", "publish_training"]
 
 Show = Callable[[dict[str, Any]], object]  # puts a MIME bundle where the one before it was
 _LOG: Final = logging.getLogger(__name__)
@@ -34,6 +36,11 @@ def publish(end: KernelEnd, prediction: Prediction, view: ViewModel | None = Non
     end.announce(Predicted(entry=entry, view=kept))
     if kept.grid is not None:
         kept_views.keep(kept, kept.provenance.notebook)
+
+
+def publish_training(end: KernelEnd, view: TrainingView) -> None:
+    """Tell all front ends how a training run does; nothing is held of it, for the cell's output has the same."""
+    end.announce(Training(view=shortened(view)))
 
 
 def publish_in_steps(end: KernelEnd, prediction: Prediction, show: Show, first: Mapping[str, Any]) -> None:

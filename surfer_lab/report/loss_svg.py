@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from surfer_lab.report.markup import Markup, tag
-from surfer_lab.view.training_view import LossCurve
+from surfer_lab.view.training_model import LossCurve
 
 __all__ = ["loss_svg", "staleness_bars"]
 

@@ -8,7 +8,7 @@ from typing import Final
 from surfer_lab.report.loss_svg import loss_svg, staleness_bars
 from surfer_lab.report.markup import Markup, join, tag, verbatim
 from surfer_lab.view.model import TableTwin
-from surfer_lab.view.training_view import TrainingView
+from surfer_lab.view.training_model import TrainingView
 
 __all__ = ["training_html", "training_markdown", "training_page", "training_text"]
 
@@ -50,7 +50,7 @@ def _text_table(table: TableTwin) -> str:
 def training_markdown(view: TrainingView) -> str:
     """A section with headings and tables; pipes in names are escaped."""
     parts = [f"## {_plain(view.title)}", _plain(view.recommendation)]
-    for title, table in (("Plan", view.plan), ("Workers", view.workers)):
+    for title, table in (("Plan", view.plan), ("Workers", view.workers), ("Phases", view.trials)):
         if table.rows:
             head = f"| {' | '.join(map(_plain, table.columns))} |\n|{'---|' * len(table.columns)}"
             rows = "\n".join(f"| {' | '.join(map(_plain, row))} |" for row in table.rows)
@@ -78,6 +78,7 @@ def training_html(view: TrainingView) -> Markup:
         _html_table("Plan by number of groups", view.plan),
         loss_svg(view.curves, view.target_loss) if view.curves else None,
         _html_table("Workers, by what was measured", view.workers),
+        _html_table("Phases, in their order", view.trials),
         staleness_bars(view.staleness) if len(view.staleness) > 1 else None,
         tag("p", view.staleness_note) if view.staleness_note else None,
         _decisions(view.decisions),

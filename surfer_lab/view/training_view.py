@@ -10,48 +10,28 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+import msgspec
 import numpy as np
-from msgspec import Struct
 
 from surfer_lab.planner.convergence.devices import Device
-from surfer_lab.planner.convergence.momentum import implicit_momentum
-from surfer_lab.planner.convergence.run_record import PhaseRecord
+from surfer_lab.planner.convergence.momentum import geometric_staleness, implicit_momentum
+from surfer_lab.planner.convergence.run_record import PhaseRecord, PhaseStatus
 from surfer_lab.planner.convergence.setting import Setting
 from surfer_lab.planner.convergence.time_to_loss import GroupPlan, TrainingPlan
-from surfer_lab.planner.convergence.tuned_run import TunedRun
+from surfer_lab.planner.convergence.tuned_run import Phase, PhaseRole, TunedRun
 from surfer_lab.view.model import TableTwin
+from surfer_lab.view.training_model import LossCurve, RunningPhase, TrainingState, TrainingView
 
-__all__ = ["LossCurve", "TrainingView", "plan_table", "planned_view", "tuned_view"]
+__all__ = ["plan_table", "planned_view", "running_phase", "shortened", "tuned_view"]
 
 _MOST_POINTS: Final = 160  # of a curve: what a figure of a few hundred pixels can show
+_MOST_POINTS_IN_ALL: Final = 800
+_LEAST_POINTS: Final = 20
+_MOST_TRIALS: Final = 100
+_MOST_DECISIONS: Final = 200
 _MOST_CURVES: Final = 24
 _MOST_LAGS: Final = 40
 _SAID_AS_A_SHARE: Final = 1.5  # below it "1.0 times sooner" would hide what is gained
-
-
-class LossCurve(Struct, frozen=True, kw_only=True):
-    """Loss by wall time of one phase, smoothed over its window."""
-
-    label: str
-    role: str
-    seconds: list[float]
-    loss: list[float]
-
-
-class TrainingView(Struct, frozen=True, kw_only=True):
-    """All of it; a section without rows or points is left out where it is drawn."""
-
-    title: str
-    recommendation: str
-    is_final: bool
-    plan: TableTwin
-    workers: TableTwin
-    staleness: list[float]  # updates by lag, of the chosen setting
-    staleness_note: str
-    target_loss: float | None
-    curves: list[LossCurve]
-    decisions: list[str]
-    notes: list[str]
 
 
 _PLAN_COLUMNS: Final = (
@@ -128,10 +108,12 @@ def planned_view(
     return TrainingView(
         title=title,
         recommendation=f"{said}.",
-        is_final=True,
+        state="planned",
         plan=plan_table(plan),
         workers=_device_table(devices),
+        trials=TableTwin(columns=list(_TRIAL_COLUMNS), rows=[]),
         staleness=[],
+        staleness_geometric=[],
         staleness_note="",
         target_loss=None,
         curves=[],
@@ -157,27 +139,95 @@ def _device_table(devices: Sequence[tuple[Device, int]]) -> TableTwin:
 def tuned_view(run: TunedRun, *, title: str, target_loss: float, is_final: bool = True) -> TrainingView:
     """A tuned run, finished or so far."""
     chosen = _chosen_record(run)
+    shown = run.phases[-_MOST_CURVES:]
+    points = max(_LEAST_POINTS, min(_MOST_POINTS, _MOST_POINTS_IN_ALL // max(1, len(shown))))
     histogram = [] if chosen is None else [float(count) for count in chosen.staleness_histogram[:_MOST_LAGS]]
     return TrainingView(
         title=title,
-        recommendation=_recommendation(run, target_loss),
-        is_final=is_final,
+        recommendation=_recommendation(run, target_loss, is_final=is_final),
+        state=_state(run, is_final=is_final),
         plan=plan_table(run.plan),
         workers=_worker_table(run, chosen),
+        trials=_trial_table(run),
         staleness=histogram,
+        staleness_geometric=_geometric(histogram, run.setting),
         staleness_note="" if run.setting is None else _staleness_note(histogram, run.setting),
         target_loss=target_loss,
         curves=[
-            curve
-            for phase in run.phases[-_MOST_CURVES:]
-            if (curve := _curve(phase.role, phase.begun_s, phase.record)) is not None
+            curve for phase in shown if (curve := _curve(phase.role, phase.begun_s, phase.record, points)) is not None
         ],
         decisions=[decision.words.strip() for decision in run.decisions],
         notes=[],
     )
 
 
-def _recommendation(run: TunedRun, target_loss: float) -> str:
+def _state(run: TunedRun, *, is_final: bool) -> TrainingState:
+    if not is_final:
+        return "running"
+    if run.is_reached:
+        return "reached"
+    return "interrupted" if run.is_interrupted else "ended"
+
+
+def running_phase(role: str, setting: Setting, status: PhaseStatus) -> RunningPhase:
+    """The phase that is running, as far as it is known."""
+    return RunningPhase(
+        role=_ROLE_WORDS[role],
+        setting=setting.words,
+        updates=status.updates,
+        seconds=round(status.seconds, 2),
+        loss=float(f"{status.loss:.4g}") if math.isfinite(status.loss) else None,
+    )
+
+
+def shortened(view: TrainingView) -> TrainingView:
+    """The view with no more decisions than a message should hold, the newest; a note says how many are left out."""
+    left_out = len(view.decisions) - _MOST_DECISIONS
+    if left_out <= 0:
+        return view
+    note = f"The first {left_out:,} decisions are left out here."
+    return msgspec.structs.replace(view, decisions=view.decisions[-_MOST_DECISIONS:], notes=[*view.notes, note])
+
+
+_ROLE_WORDS: Final = {PhaseRole.PROBE: "measuring", PhaseRole.TRIAL: "trial", PhaseRole.EPOCH: "training"}
+_TRIAL_COLUMNS: Final = (
+    "Phase", "Groups", "Momentum", "Learning rate", "Loss", "Updates", "Samples/s", "Mean staleness", "Begun after",
+)  # fmt: skip
+
+
+def _trial_table(run: TunedRun) -> TableTwin:
+    """A row a phase, the newest of them; what it was for is said in a word."""
+    first = max(0, len(run.phases) - _MOST_TRIALS)
+    rows = [_trial_row(number, phase) for number, phase in enumerate(run.phases[first:], start=first + 1)]
+    return TableTwin(columns=list(_TRIAL_COLUMNS), rows=rows)
+
+
+def _trial_row(number: int, phase: Phase) -> list[str]:
+    record = phase.record
+    setting, loss = record.request.setting, record.last_loss()
+    samples, staleness = record.column("samples"), record.column("staleness")
+    return [
+        f"{number} {_ROLE_WORDS[phase.role]}",
+        str(setting.groups),
+        f"{setting.momentum:g}",
+        f"{setting.learning_rate:.3g}",
+        "diverged" if record.is_diverged else f"{loss:.4g}" if math.isfinite(loss) else "–",
+        f"{record.count:,}",
+        f"{float(samples.sum()) / record.seconds:,.4g}" if record.seconds > 0 else "–",
+        f"{float(staleness.mean()):.2f}" if record.count else "–",
+        _seconds(phase.begun_s) if phase.begun_s > 0 else "0 s",
+    ]
+
+
+def _geometric(histogram: Sequence[float], setting: Setting | None) -> list[float]:
+    """As many updates by lag, were work times exponential and alike."""
+    if setting is None or not histogram:
+        return []
+    shares = geometric_staleness(setting.groups, lags=len(histogram))
+    return [float(f"{share:.5g}") for share in shares * sum(histogram)]
+
+
+def _recommendation(run: TunedRun, target_loss: float, *, is_final: bool) -> str:
     if run.setting is None:
         return "Nothing was chosen yet."
     setting = run.setting
@@ -185,6 +235,8 @@ def _recommendation(run: TunedRun, target_loss: float) -> str:
     share = f"{_seconds(run.tuning_s)} of it spent on trials that were not kept"
     if run.is_reached:
         return f"{said}: loss {target_loss:g} reached in {_seconds(run.seconds)}, {share}."
+    if not is_final:
+        return f"{said}: the best so far, after {_seconds(run.seconds)}."
     ended = "interrupted after" if run.is_interrupted else "target not reached in"
     return f"{said}: {ended} {_seconds(run.seconds)}, {share}."
 
@@ -229,7 +281,7 @@ def _worker_table(run: TunedRun, chosen: PhaseRecord | None) -> TableTwin:
     )
 
 
-def _curve(role: str, begun_s: float, record: PhaseRecord) -> LossCurve | None:
+def _curve(role: str, begun_s: float, record: PhaseRecord, most: int) -> LossCurve | None:
     if record.count < 2:
         return None
     loss = record.column("loss")
@@ -237,7 +289,7 @@ def _curve(role: str, begun_s: float, record: PhaseRecord) -> LossCurve | None:
     sums = np.cumsum(np.concatenate([[0.0], loss]))
     smooth = (sums[window:] - sums[:-window]) / window
     seconds = begun_s + record.column("at_s")[window - 1 :]
-    kept = np.unique(np.linspace(0, len(smooth) - 1, min(_MOST_POINTS, len(smooth))).round().astype(int))
+    kept = np.unique(np.linspace(0, len(smooth) - 1, min(most, len(smooth))).round().astype(int))
     points = [
         (round(float(seconds[at]), 3), float(f"{smooth[at]:.4g}")) for at in kept if math.isfinite(float(smooth[at]))
     ]

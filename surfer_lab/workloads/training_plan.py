@@ -13,7 +13,8 @@ from surfer_lab.planner.options import predict_options
 from surfer_lab.report.scaled import named_machine
 from surfer_lab.trace.tables import TensorRole
 from surfer_lab.units import NS_PER_S
-from surfer_lab.view.training_view import TrainingView, planned_view
+from surfer_lab.view.training_model import TrainingView
+from surfer_lab.view.training_view import planned_view
 from surfer_lab.workloads.prediction import predict_factory
 
 __all__ = ["planned_training"]

@@ -3,6 +3,7 @@
 import { Signal } from '@lumino/signaling';
 import { Widget } from '@lumino/widgets';
 
+import type { TrainingView } from '../../src/generated/protocol';
 import { PanelBody, type IPanelCommands } from '../../src/panels/sidebar/body';
 import { Preferences } from '../../src/preferences';
 import { KernelLink } from '../../src/session';
@@ -183,6 +184,44 @@ describe('a state', () => {
     }
     [...panel.node.querySelectorAll('button')].find(one => one.textContent === 'Predict')?.click();
     expect(named).toEqual(['A100 SXM4 40GB']);
+  });
+
+  it('gives way to a training run that is tuned here, with no prediction there', async () => {
+    const { panel, source } = await withKernel(new FakeKernel());
+    const table = { columns: [], rows: [] };
+    const view: TrainingView = {
+      id: 'run',
+      revision: 1,
+      title: 'Tuning make',
+      recommendation: 'Nothing was chosen yet.',
+      state: 'running',
+      plan: table,
+      workers: table,
+      trials: table,
+      staleness: [],
+      staleness_geometric: [],
+      staleness_note: '',
+      target_loss: 0.1,
+      curves: [],
+      decisions: [],
+      notes: []
+    };
+    Object.assign(source, { training: { view, isLive: true } });
+    source.tell();
+    const state = panel.node.querySelector<HTMLElement>('.jp-SurferState');
+    expect(state?.hidden).toBe(true);
+    expect(panel.node.querySelector('[data-section=training]')?.textContent).toContain(
+      'Tuning make: running'
+    );
+    // what went wrong is told all the same
+    source.failure = {
+      what: 'This cell could not be predicted.',
+      why: '',
+      remedy: '',
+      details: ''
+    };
+    source.tell();
+    expect(state?.hidden).toBe(false);
   });
 
   it('of a failure says what, why, what to do, and copies it', async () => {

@@ -16,6 +16,7 @@ from surfer_lab.view.bokeh_figures import (
     FIGURES,
     LIGHT,
     TOKENS,
+    TRAINING_FIGURES,
     figure_templates,
     filled_figure,
     sources_of,
@@ -38,7 +39,7 @@ def choosing(request):
 
 def test_every_figure_has_a_title_and_a_template():
     assert list(FIGURE_TITLES) == list(FIGURES)
-    assert set(figure_templates()) == set(FIGURES)
+    assert set(figure_templates()) == {*FIGURES, *TRAINING_FIGURES}
 
 
 def test_the_checked_in_templates_are_not_stale():

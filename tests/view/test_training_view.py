@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import msgspec
 import pytest
 
 from surfer_lab.planner.convergence.optimizer import Optimizer
 from surfer_lab.planner.convergence.tuned_run import Goal
-from surfer_lab.view.training_view import TrainingView, planned_view, tuned_view
+from surfer_lab.view.training_model import TrainingView
+from surfer_lab.view.training_view import planned_view, shortened, tuned_view
 from tests.planner.convergence.simulated import SimulatedCluster
 from tests.planner.convergence.test_time_to_loss import cluster, plan
 
@@ -67,3 +69,50 @@ def test_it_survives_json_and_stays_small(view):
     encoded = msgspec.json.encode(view)
     assert msgspec.json.decode(encoded, type=TrainingView) == view
     assert len(encoded) < 250_000
+
+
+def test_every_phase_has_a_row_with_its_setting_loss_and_throughput(run, view):
+    assert len(view.trials.rows) == len(run.phases)
+    for row, phase in zip(view.trials.rows, run.phases, strict=True):
+        record = phase.record
+        assert len(row) == len(view.trials.columns)
+        assert row[1:3] == [str(record.request.setting.groups), f"{record.request.setting.momentum:g}"]
+        assert (row[4] == "diverged") == record.is_diverged
+        rate = record.column("samples").sum() / record.seconds
+        assert float(row[6].replace(",", "")) == pytest.approx(rate, rel=1e-3)
+
+
+def test_the_geometric_staleness_has_as_many_updates(view):
+    assert len(view.staleness_geometric) == len(view.staleness)
+    assert sum(view.staleness_geometric) == pytest.approx(sum(view.staleness), rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_final", "state"),
+    [
+        ({}, False, "running"),
+        ({}, True, "reached"),
+        ({"is_reached": False}, True, "ended"),
+        ({"is_reached": False, "is_interrupted": True}, True, "interrupted"),
+    ],
+)
+def test_the_state_says_how_it_stands(run, changes, is_final, state):
+    shown = tuned_view(replace(run, **changes), title="", target_loss=1e-3, is_final=is_final)
+    assert shown.state == state
+    assert ("so far" in shown.recommendation) == (state == "running" and not run.is_reached)
+
+
+def test_a_message_holds_the_newest_decisions_and_says_that_it_leaves_some_out(view):
+    assert shortened(view) is view
+    long = msgspec.structs.replace(view, decisions=[f"decision {number}" for number in range(5_000)])
+    short = shortened(long)
+    assert short.decisions[-1] == "decision 4999"
+    assert f"The first {5_000 - len(short.decisions):,} decisions" in short.notes[-1]
+
+
+def test_a_run_of_hours_is_drawn_with_a_few_hundred_points_and_fits_a_message(run):
+    long = replace(run, phases=run.phases * 40, decisions=run.decisions * 40)
+    shown = shortened(tuned_view(long, title="", target_loss=1e-3))
+    assert sum(len(curve.loss) for curve in shown.curves) <= 1_000
+    assert len(shown.trials.rows) <= 100
+    assert len(msgspec.json.encode(shown)) < 120_000

@@ -15,6 +15,7 @@ import type { IFailure, IPreferences } from '../../tokens';
 import type { ISectionContext } from '../section';
 import { SectionView, updateAll } from '../section_view';
 import { SECTIONS } from '../sections';
+import { TrainingSection } from '../training/section';
 import { stateOf, type Action, type IPlainState } from './states';
 
 /** What the panel can ask of JupyterLab. */
@@ -105,6 +106,7 @@ export class PanelBody extends Widget {
     this._followed.changed.disconnect(this._onFollowed, this);
     this.selection.changed.disconnect(this._onSelection, this);
     this._dropViews();
+    this._training?.dispose();
     this.selection.dispose();
     this._followed.dispose();
     super.dispose();
@@ -165,15 +167,30 @@ export class PanelBody extends Widget {
     this.selection.compareWith(compared?.prediction ?? null);
     this.selection.show(prediction);
     this._drawNotices(source, chosen);
-    this._state.hidden = prediction !== null;
+    this._drawTraining(source);
     this._sections.hidden = prediction === null;
     if (!prediction) {
-      this._drawState(stateOf(source, this._trans));
-    } else if (this._views.length === 0) {
+      const state = stateOf(source, this._trans);
+      // with a training run to look at, nobody need be told how to begin
+      this._state.hidden = (source?.training ?? null) !== null && !state.failure && !state.work;
+      this._drawState(state);
+    } else {
+      this._state.hidden = true;
+    }
+    if (prediction && this._views.length === 0) {
       this._views = SECTIONS.map(section => new SectionView(section, this._context));
       this._sections.append(...this._views.map(view => view.node));
       this._update('prediction');
     }
+  }
+
+  private _drawTraining(source: ISource | null): void {
+    const training = source?.training ?? null;
+    if (training && !this._training) {
+      this._training = new TrainingSection(this._trans, this._context.format);
+      this._sections.before(this._training.node);
+    }
+    this._training?.update(training);
   }
 
   // the sections hold one context for their life: what it can do follows what is looked at
@@ -396,6 +413,7 @@ export class PanelBody extends Widget {
   private _context: ISectionContext;
   private _source: ISource | null = null;
   private _shown: IEntry | null = null;
+  private _training: TrainingSection | null = null;
   private _views: SectionView[] = [];
   private _stateKey = '';
   private _frame = 0;

@@ -15,10 +15,11 @@ from surfer_lab.view.bokeh_figures.by_count import scaling
 from surfer_lab.view.bokeh_figures.by_gpu import cost_time, parts, step_range
 from surfer_lab.view.bokeh_figures.by_operation import modules, operations, roofline
 from surfer_lab.view.bokeh_figures.by_time import timeline
+from surfer_lab.view.bokeh_figures.by_training import loss_by_time, staleness
 from surfer_lab.view.bokeh_figures.colors import FIGURE_COLORS, TOKENS, FigureColors
 from surfer_lab.view.bokeh_figures.frame import Plot
 
-__all__ = ["FIGURES", "figure_templates", "sources_of", "template_text"]
+__all__ = ["FIGURES", "TRAINING_FIGURES", "figure_templates", "sources_of", "template_text"]
 
 FIGURES: Final[Mapping[str, Callable[[FigureColors], Plot]]] = {
     "step_range": step_range,
@@ -31,12 +32,17 @@ FIGURES: Final[Mapping[str, Callable[[FigureColors], Plot]]] = {
     "timeline": timeline,
     "scaling": scaling,
 }
+# of a training run, which is no prediction's
+TRAINING_FIGURES: Final[Mapping[str, Callable[[FigureColors], Plot]]] = {
+    "loss_by_time": loss_by_time,
+    "staleness": staleness,
+}
 _MODEL_ID: Final = re.compile(r'"p(\d+)"')
 
 
 def figure_templates() -> dict[str, dict[str, Any]]:
     """`json_item` of each figure, colours as tokens. The same in every process: ids count from 1 in each."""
-    return {name: _numbered(json_item(build(TOKENS))) for name, build in FIGURES.items()}
+    return {name: _numbered(json_item(build(TOKENS))) for name, build in {**FIGURES, **TRAINING_FIGURES}.items()}
 
 
 def sources_of(plot: Plot) -> dict[str, list[str]]:
@@ -50,7 +56,7 @@ def template_text() -> str:
     templates = figure_templates()
     file: dict[str, Any] = {
         name: {"item": templates[name], "sources": dict(sorted(sources_of(build(TOKENS)).items()))}
-        for name, build in FIGURES.items()
+        for name, build in {**FIGURES, **TRAINING_FIGURES}.items()
     }
     return json.dumps({**file, "colors": dict(FIGURE_COLORS)}, separators=(",", ":"), ensure_ascii=False) + "\n"
 
