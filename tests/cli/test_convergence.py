@@ -45,7 +45,7 @@ def test_a_training_is_tuned_and_its_decisions_are_told(factory, tmp_path):
 def test_json_is_all_that_is_on_stdout(factory):
     words = ["tune", factory, "--target", "0.01", "--window", "8", "--batch-size", "16", "--json"]
     done = CliRunner().invoke(app, words)
-    assert json.loads(done.stdout)["is_final"] is True
+    assert json.loads(done.stdout)["state"] == "reached"
 
 
 def test_a_target_that_is_not_reached_is_exit_code_1(factory):
