@@ -29,6 +29,9 @@ export class ScalingBody implements ISectionBody {
     this._bar = rangeBar();
     this._facts = element('dl', 'Facts');
     this._notes = element('div', 'Scaling-notes');
+    this._legend = trans.__(
+      'Bars: the step, hatched where communication hides behind nothing. Line: times the work of one GPU; dashed: if none were lost.'
+    );
     this._figure = new Figure('scaling', trans.__('By number of GPUs'), trans, (_, index) => {
       this._gpus = this._view()?.rows[index]?.gpus ?? this._gpus;
       this._draw();
@@ -108,7 +111,9 @@ export class ScalingBody implements ISectionBody {
         .flatMap(([label, text]) => [element('dt', '', label), element('dd', '', text)])
     );
     this._figure.set(() => scalingFigure(view, row, this._context));
-    this._notes.replaceChildren(...(view.notes ?? []).map(text => element('p', 'Note', text)));
+    this._notes.replaceChildren(
+      ...[this._legend, ...(view.notes ?? [])].map(text => element('p', 'Note', text))
+    );
   }
 
   private _lines(view: ScalingView, row: ScalingRow): readonly (readonly [string, string])[] {
@@ -157,6 +162,7 @@ export class ScalingBody implements ISectionBody {
   private readonly _bar: HTMLElement;
   private readonly _facts: HTMLElement;
   private readonly _notes: HTMLElement;
+  private readonly _legend: string;
   private readonly _figure: Figure;
   private _gpus = NaN;
   private _chosenLink = '';

@@ -54,7 +54,8 @@ def scaling(colors: FigureColors) -> Plot:
         x="gpus", y="speedup", source=bars, marker="triangle", size=8, fill_color=colors.good, line_color=None,
         y_range_name=_SPEEDUP,
     )  # fmt: skip
-    step_range.renderers = [compute, exposed]
+    ends = plot.scatter(x="gpus", y="high", source=bars, size=0)  # the axis reaches the upper ends of the ranges
+    step_range.renderers = [compute, exposed, ends]
     speedups.renderers = [ideal, reached, drawn]
     for one in (compute, exposed, drawn):
         one.nonselection_glyph = None
