@@ -127,7 +127,7 @@ def _links(records: Sequence[PhaseRecord]) -> tuple[float, float]:
     if not sizes:
         return 0.0, 0.0
     k = np.array(sorted(sizes), dtype=np.float64)
-    time = np.array([float(np.mean(sizes[int(size)])) for size in k])
+    time = np.maximum(1e-9, [float(np.mean(sizes[int(size)])) for size in k])  # links that take no time
     hops, sends = 2.0 * (k - 1.0), 2.0 * (k - 1.0) / k
     if len(k) == 1:
         return float(time[0] / hops[0]), 0.0

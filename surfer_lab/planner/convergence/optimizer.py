@@ -46,8 +46,7 @@ _MOST_STRETCHED: Final = 8.0
 _MOST_DIVERGED: Final = 20  # settings, trials included
 _CLEARLY_BETTER: Final = 0.9  # of the other's loss
 _LONGER: Final = 2.0  # than the last epoch, while the loss falls
-_STOOD_STILL: Final = 0.15  # a smaller fall of the logarithm, in an epoch about as long as all before it, is none
-_MOST_STILL: Final = 3  # epochs without a fall for which the rate is lowered, one after another
+_SLOW: Final = 0.4  # a smaller fall of the logarithm, in an epoch about as long as all before it
 _FASTER: Final = 1.10  # more groups must give more than 10 % faster iterations
 
 
@@ -70,7 +69,7 @@ class Optimizer:
         self._safe_state: RunState | None = None  # before the newest trial that was kept
         self._has_backed_off = False
         self._is_falling = True  # the loss, in the newest phase that was kept
-        self._fall = math.inf  # of its logarithm, there
+        self._fall = self._pace = math.inf  # of its logarithm, there; the same a second
         self._best: Setting | None = None
         self._first_loss = math.nan
         self._lowest_loss = math.inf  # at the end of a phase that was kept
@@ -80,7 +79,7 @@ class Optimizer:
         self._is_reached = False
         self._stretch = 1.0  # of trials, where short ones say little
         self._epoch_s = self.options.least_epoch_s  # the longest epoch: short until the loss is seen to fall
-        self._stood_still = 0  # epochs one after another in which the loss did not fall
+        self._slow: tuple[Setting, float, float] | None = None  # setting, pace, seconds of an epoch that hardly helped
 
     def run(self, resumed: tuple[RunState, dict[str, Any]] | None = None) -> TunedRun:
         """Tune and train until the target or the time limit; an interrupt gives the best so far."""
@@ -94,7 +93,7 @@ class Optimizer:
                 self._search(groups, self._cold_start(groups))
             while not self._is_reached and self._spent_s < self.goal.max_seconds:
                 self._train_epoch()
-                if not self._is_reached and self._may_search():
+                if not self._is_reached and self._slow is None and self._may_search():
                     self._search(self._chosen.groups)
         except PhaseInterrupted as interrupt:
             is_interrupted = True
@@ -333,21 +332,27 @@ class Optimizer:
         self._judge_pace(setting, record)
 
     def _judge_pace(self, setting: Setting, record: PhaseRecord) -> None:
-        """Epochs grow while the loss falls. Where it stood still throughout one, the rate is what holds it: too large a
-        rate swings around the minimum without diverging, and a noisy gradient has a floor that falls with the rate.
+        """Epochs grow while the loss falls. Where it hardly did throughout one, a third of the rate is tried in a short
+        one: too large a rate swings around the minimum without diverging, and a noisy gradient has a floor that falls
+        with the rate. Where that is no faster, it was a long way and not the rate.
         """
         if self._is_reached:
             return
-        if self._fall >= _STOOD_STILL or record.count < 2 * self.goal.window:
-            self._epoch_s = _LONGER * max(record.seconds, self.options.least_epoch_s)
-            self._stood_still = 0
+        if self._slow is not None:
+            before, pace, seconds = self._slow
+            self._slow = None
+            if self._pace <= pace:
+                self._best, self._epoch_s = before, _LONGER * seconds
+                self._log(DecisionKind.BACKED_OFF, "a third of the rate trains no faster: back to all of it",
+                          setting=before)  # fmt: skip
+                return
+        elif self._fall < _SLOW and record.count >= 2 * self.goal.window:
+            self._slow = (setting, self._pace, record.seconds)
+            self._best = replace(setting, learning_rate=setting.learning_rate / 3.0)
+            self._epoch_s = self.options.least_epoch_s
+            self._log(DecisionKind.BACKED_OFF, "the loss hardly fell: a third of the rate is tried", setting=setting)
             return
-        self._epoch_s = self.options.least_epoch_s
-        self._stood_still += 1
-        if self._stood_still > _MOST_STILL:
-            return
-        self._best = replace(setting, learning_rate=setting.learning_rate / 3.0)
-        self._log(DecisionKind.BACKED_OFF, "the loss stood still: on with a third of the rate", setting=setting)
+        self._epoch_s = _LONGER * max(record.seconds, self.options.least_epoch_s)
 
     def _is_lost(self, record: PhaseRecord) -> bool:
         """Whether what had been learned is gone, as where all units died: no rate brings such a state back."""
@@ -362,7 +367,7 @@ class Optimizer:
                 f"training diverged {len(self._diverged)} times, last with {setting.words}",
                 remedy="fewer groups (max_groups), or smaller learning rates (cold_rates)",
             )
-        self._best = replace(setting, learning_rate=setting.learning_rate / 3.0)
+        self._best, self._slow = replace(setting, learning_rate=setting.learning_rate / 3.0), None
         if self._has_backed_off:  # it is the state that is bad, not the rate alone
             self._state = self._safe_state
         elif self._state is not None:
@@ -439,7 +444,7 @@ class Optimizer:
 
     def _keep(self, record: PhaseRecord) -> None:
         """Go on from a trial's end: its time was no overhead after all."""
-        self._best = record.request.setting
+        self._best, self._slow = record.request.setting, None
         self._tuning_s = max(0.0, self._tuning_s - record.seconds)
         if not self._is_reached:
             self._safe_state, self._state = self._state, record.state
@@ -456,8 +461,8 @@ class Optimizer:
             self._left_s = min(most, self._left_s)
             return
         fall = math.log(first / last) if 0.0 < last < first else 0.0
-        self._is_falling, self._fall = fall > 0.01, fall
         between = record.seconds * (1.0 - third / max(1, record.count))
+        self._is_falling, self._fall, self._pace = fall > 0.01, fall, fall / max(1e-9, between)
         left = math.log(last / self.goal.target_loss) * between / fall if fall > 0.01 else most
         self._left_s = min(most, left)
 

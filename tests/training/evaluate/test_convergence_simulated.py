@@ -15,6 +15,7 @@ import pytest
 from surfer_lab.distributed.baselines import run_untuned
 from surfer_lab.planner.convergence.decisions import DecisionKind
 from surfer_lab.planner.convergence.optimizer import Optimizer
+from surfer_lab.planner.convergence.tuned_run import Goal
 from surfer_lab.training.evaluate.convergence.effort import QUICK
 from surfer_lab.training.evaluate.convergence.prediction import prediction_experiment
 from surfer_lab.training.evaluate.convergence.tuning import OPTIONS
@@ -76,9 +77,18 @@ def test_tuned_runs_are_sooner_than_untuned_ones_tuning_included(name: str) -> N
         assert tuned.seconds <= 1.1 * min(untuned)
 
 
-def test_a_loss_that_stands_still_lowers_the_rate() -> None:
+def test_a_loss_that_hardly_falls_makes_a_smaller_rate_be_tried() -> None:
     """A rate just below divergence swings around the minimum for as long as it is let."""
     workload = WORKLOADS["mixed"]
     tuned = Optimizer(simulated(workload, 20), workload.goal(20), OPTIONS).run()
     reasons = [decision.reason for decision in tuned.decisions if decision.kind is DecisionKind.BACKED_OFF]
-    assert any("stood still" in reason for reason in reasons) and tuned.is_reached
+    assert any("a third of the rate is tried" in reason for reason in reasons) and tuned.is_reached
+
+
+def test_a_rate_that_was_right_is_gone_back_to() -> None:
+    """A long way down a narrow valley is slow at any rate, and slower at a third of it."""
+    cluster = SimulatedCluster(s_per_sample=(0.02,) * WORKERS, condition=1e4, dimensions=4)
+    tuned = Optimizer(cluster, Goal(batch_size=16, target_loss=2e-4, window=8, max_seconds=900.0)).run()
+    reasons = [decision.reason for decision in tuned.decisions if decision.kind is DecisionKind.BACKED_OFF]
+    assert any("back to all of it" in reason for reason in reasons)
+    assert tuned.is_reached
