@@ -149,9 +149,11 @@ class Cluster:
             self._factory = factory
         if serving_s is not None:
             ray.get(self._server.configure.remote(serving_s=serving_s))
+        # workers that were left out before may still have an older problem
+        told = factory if workers is None else self._factory
         self._called(
             [
-                worker.prepare.remote(factory, conditions)
+                worker.prepare.remote(told, conditions)
                 for worker, conditions in zip(self._workers[: self.worker_count], self._conditions, strict=True)
             ]
         )

@@ -97,6 +97,13 @@ def test_links_and_server_are_measured_not_told(cluster):
     assert found.server_s >= 0.03
 
 
+def test_workers_that_join_again_have_the_newest_problem(cluster):
+    cluster.use(workers=2)
+    cluster.use(partial(Quadratic, dimensions=24))
+    cluster.use(workers=WORKERS)
+    assert cluster.run(request(4, updates=8)).state.weights.shape == (24,)
+
+
 def test_a_merged_head_is_the_same_training(cluster):
     from surfer_lab.distributed.example_problems import digits_problem
 
