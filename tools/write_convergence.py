@@ -14,6 +14,7 @@ import orjson
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 SOURCE: Final = ROOT / "docs" / "convergence.json"
+ATTEMPTS: Final = ROOT / "docs" / "convergence_attempts.json"
 TARGET: Final = ROOT / "docs" / "convergence.md"
 _FIGURES: Final = {
     "convergence-staleness": "Measured staleness (bars) beside the geometric distribution (line)",
@@ -21,20 +22,22 @@ _FIGURES: Final = {
 }
 
 
-def page(kept: Mapping[str, Any]) -> str:
-    """The page, from what was kept."""
+def page(kept: Mapping[str, Any], attempts: Sequence[Mapping[str, Any]]) -> str:
+    """The page, from what was kept, and what was tried for the targets (rows of target, tried, figure, kept)."""
     summary = kept["summary"]
     facts = {name: value for name, value in summary.items() if name not in ("tables", "notes")}
     parts = [
         "# What real asynchronous runs showed",
         "Made by `python -m tools.write_convergence` from [convergence.json](convergence.json), the cases of\n"
-        "`surfer evaluate convergence`; nothing here is typed by hand. Workers are processes on Ray; the times of\n"
-        "devices, links and server are made by sleeping, are nowhere told to the planner, and are measured first.",
+        "`surfer evaluate convergence`, and, of what was tried, from convergence_attempts.json. Workers are processes\n"
+        "on Ray; the times of devices, links and server are made by sleeping, nowhere told to the planner, and\n"
+        "measured first.",
         "\n".join(f"- {name}: {value}" for name, value in facts.items()),
     ]
     for title, rows in summary["tables"].items():
         parts += [f"## {title[:1].upper()}{title[1:]}", table(rows)]
     parts.append("\n".join(f"- {note}" for note in summary["notes"]))
+    parts += ["## What was tried", table(attempts)]
     parts += [
         f"![{words}](img/{name}.svg)"
         for name, words in _FIGURES.items()
@@ -55,7 +58,7 @@ def table(rows: Sequence[Mapping[str, Any]]) -> str:
 
 def main() -> None:
     """Write the page."""
-    TARGET.write_text(page(orjson.loads(SOURCE.read_bytes())), encoding="utf-8")
+    TARGET.write_text(page(orjson.loads(SOURCE.read_bytes()), orjson.loads(ATTEMPTS.read_bytes())), encoding="utf-8")
     print(TARGET.relative_to(ROOT))
 
 
