@@ -54,7 +54,7 @@ def captured_gpt2() -> tuple[float, int]:
     try:
         capture()
     finally:
-        ShapesMode.__torch_dispatch__ = plain  # type: ignore[method-assign] # the method again
+        ShapesMode.__torch_dispatch__ = plain  # type: ignore[method-assign] # mypy lets no method be set; put back
     return processor_s(capture), len(counts)
 
 
@@ -71,7 +71,7 @@ def small_loop() -> Callable[[], None]:
     def loop() -> None:
         for _ in range(STEPS):
             optimizer.zero_grad()
-            nn.functional.cross_entropy(model(images), labels).backward()  # type: ignore[no-untyped-call] # torch's has no types
+            nn.functional.cross_entropy(model(images), labels).backward()  # type: ignore[no-untyped-call] # torch's backward has no types
             optimizer.step()
 
     return loop

@@ -100,7 +100,7 @@ class Assumptions:
 
     def _close(self, site: CallSite, func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         self.state("tensors that are compared are taken as equal", site)
-        torch.broadcast_shapes(args[0].shape, args[1].shape)  # type: ignore[no-untyped-call] # else the user's error
+        torch.broadcast_shapes(args[0].shape, args[1].shape)  # type: ignore[no-untyped-call] # torch's has no types
         return True
 
     def _all_chosen(self, site: CallSite) -> None:
@@ -138,7 +138,7 @@ class Assumptions:
         if mask.shape == tensor.shape:
             return tensor.new_empty(self._chosen(site, mask))
         self._all_chosen(site)
-        shape: torch.Size = torch.broadcast_shapes(tensor.shape, mask.shape)  # type: ignore[no-untyped-call]
+        shape: torch.Size = torch.broadcast_shapes(tensor.shape, mask.shape)  # type: ignore[no-untyped-call] # torch's has no types
         return tensor.new_empty(shape.numel())
 
     def _unique(self, site: CallSite, func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:

@@ -313,7 +313,7 @@ def _solved(solver: Any, model: Any, teller: Any) -> tuple[Any, bool]:
 def _teller(cp: Any, progress: Progress) -> Any:
     """A callback of CP-SAT's that tells of each better schedule."""
 
-    class Teller(cp.CpSolverSolutionCallback):  # type: ignore[misc] # the library carries no types
+    class Teller(cp.CpSolverSolutionCallback):  # type: ignore[misc] # OR-Tools has no types: its class is Any to mypy
         def on_solution_callback(self) -> None:
             progress(self.objective_value, max(0.0, self.best_objective_bound))
 
