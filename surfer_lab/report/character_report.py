@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import msgspec
 
 from surfer_lab.report.character_svg import FIGURE_STYLE, efficiency_svg, map_svg, roofline_legend, roofline_svg
-from surfer_lab.report.document import NO_NETWORK
 from surfer_lab.report.html_details import scroll
 from surfer_lab.report.markdown import escaped, table_text
 from surfer_lab.report.markup import Child, Markup, name_markup, tag, verbatim
-from surfer_lab.report.style import block_style, page_style
+from surfer_lab.report.page import whole_page
+from surfer_lab.report.style import block_style
 from surfer_lab.report.text import Ink, Paint, sentence_lines, table_lines, unpainted, wrapped_lines
 from surfer_lab.view.character_model import CharacterPage, CharacterTable, CharacterView, MapFigure
 from surfer_lab.view.model import TableTwin
@@ -97,17 +97,7 @@ def _markdown_table(shown: CharacterTable, level: int = 3) -> str:
 
 def character_page_html(view: CharacterView) -> str:
     """A whole page around `character_html`, which asks no network; light or dark as the reader's system."""
-    head = tag(
-        "head",
-        tag("meta", charset="utf-8"),
-        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("meta", name="color-scheme", content="light dark"),
-        tag("meta", http_equiv="Content-Security-Policy", content=NO_NETWORK),
-        tag("title", view.title),
-        page_style(),
-    )
-    body = tag("body", tag("main", character_html(view)))
-    return f"<!DOCTYPE html>\n{tag('html', head, body, lang='en')}\n"
+    return whole_page(view.title, tag("main", character_html(view)))
 
 
 def character_block(view: CharacterView) -> str:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from surfer_lab.report.markup import Child, Markup, tag
+from surfer_lab.report.svg import LogScale
 from surfer_lab.view.character_model import EfficiencyFigure, MapFigure, MapPoint, PlacedPoint, RooflineFigure
 
 __all__ = ["FIGURE_STYLE", "efficiency_svg", "map_svg", "roofline_legend", "roofline_svg"]
@@ -47,42 +47,21 @@ _HEIGHT: Final = 380
 _LEFT, _RIGHT, _TOP, _BOTTOM = 58, 20, 24, 44
 _DASHES: Final = ("", "7 4", "2 3", "9 3 2 3", "1 4")
 _LETTER: Final = 6.3  # width of a letter of a label
+_ROOM: Final = 1.6  # beyond the outermost points
 _MOST_LINES: Final = 5
 _Place = Callable[[float, float], tuple[float, float]]
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Axis:
-    """A logarithmic axis from one power's part to another."""
-
-    low: float
-    high: float
-
-    @classmethod
-    def around(cls, values: Sequence[float]) -> _Axis:
-        known = [value for value in values if value > 0] or [1.0]
-        return cls(low=min(known) / 1.6, high=max(known) * 1.6)
-
-    def share(self, value: float) -> float:
-        return math.log(max(value, self.low) / self.low) / math.log(self.high / self.low)
-
-    @property
-    def ticks(self) -> list[float]:
-        first, last = math.floor(math.log10(self.low)), math.ceil(math.log10(self.high))
-        powers = [10.0**power for power in range(first, last + 1)]
-        return [value for value in powers if self.low <= value <= self.high]
-
-
 def roofline_svg(figure: RooflineFigure) -> Markup:
     """Kernels behind, parts and the whole before, under the rated roofs."""
-    x = _Axis.around([point.flop_per_byte for point in figure.points])
+    x = LogScale.around([point.flop_per_byte for point in figure.points], room=_ROOM)
     peak = max((roof.peak_tflop_per_s for roof in figure.roofs), default=1.0)
-    y = _Axis.around([*(point.tflop_per_s for point in figure.points), peak])
+    y = LogScale.around([*(point.tflop_per_s for point in figure.points), peak], room=_ROOM)
 
     def place(intensity: float, rate: float) -> tuple[float, float]:
         return (
-            _LEFT + (_WIDTH - _LEFT - _RIGHT) * x.share(intensity),
-            _HEIGHT - _BOTTOM - (_HEIGHT - _TOP - _BOTTOM) * min(1.0, y.share(rate)),
+            _LEFT + (_WIDTH - _LEFT - _RIGHT) * x.place(intensity),
+            _HEIGHT - _BOTTOM - (_HEIGHT - _TOP - _BOTTOM) * y.place(rate),
         )
 
     drawn: list[Child] = [*_log_grid(x, y, place, "FLOPs by byte moved", "TFLOP/s")]
@@ -96,13 +75,13 @@ def roofline_svg(figure: RooflineFigure) -> Markup:
     )
 
 
-def _log_grid(x: _Axis, y: _Axis, place: _Place, x_label: str, y_label: str) -> list[Markup]:
+def _log_grid(x: LogScale, y: LogScale, place: _Place, x_label: str, y_label: str) -> list[Markup]:
     drawn = []
-    for value in x.ticks:
+    for value in x.powers:
         at, _ = place(value, y.low)
         drawn.append(_vertical(at))
         drawn.append(_tick(f"{value:g}", at, _HEIGHT - _BOTTOM + 16, "middle"))
-    for value in y.ticks:
+    for value in y.powers:
         _, at = place(x.low, value)
         drawn.append(_horizontal(at))
         drawn.append(_tick(f"{value:g}", _LEFT - 6, at + 4, "end"))
@@ -123,7 +102,7 @@ def _tick(text: str, x: float, y: float, anchor: str) -> Markup:
     return tag("text", text, x=f"{x:.1f}", y=f"{y:.1f}", class_="s-tick", text_anchor=anchor)
 
 
-def _roof(figure: RooflineFigure, number: int, x: _Axis, y: _Axis, place: _Place) -> list[Markup]:
+def _roof(figure: RooflineFigure, number: int, x: LogScale, y: LogScale, place: _Place) -> list[Markup]:
     """Memory's slope as far as the ridge, then the peak; lower roofs share the slope."""
     roof = figure.roofs[number]
     ridge = roof.peak_tflop_per_s * 1e3 / roof.gb_per_s
@@ -191,12 +170,12 @@ def efficiency_svg(figure: EfficiencyFigure) -> list[Child]:
     if len(counts) < 2:
         return []
     height = 300
-    x = _Axis(low=counts[0], high=counts[-1])
+    x = LogScale(low=counts[0], high=counts[-1])
     low, steps = _efficiency_ticks(min(share for line in lines for share in line.efficiency))
 
     def place(count: float, share: float) -> tuple[float, float]:
         return (
-            _LEFT + (_WIDTH - _LEFT - _RIGHT - 12) * x.share(count),
+            _LEFT + (_WIDTH - _LEFT - _RIGHT - 12) * x.place(count),
             height - _BOTTOM - (height - _TOP - _BOTTOM) * (min(1.05, share) - low) / (1.05 - low),
         )
 

@@ -8,7 +8,6 @@ every number is in a table.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
 from surfer_lab.report.bokeh_page import bokeh_scripts, figure_place
 from surfer_lab.report.html_controls import controls
@@ -27,15 +26,14 @@ from surfer_lab.report.html_scaling import scaling_section
 from surfer_lab.report.html_what_ifs import alternative_section, curve_figure, curve_table, memory_section
 from surfer_lab.report.markup import Child, Markup, name_markup, tag
 from surfer_lab.report.packed import packed_view
+from surfer_lab.report.page import whole_page
 from surfer_lab.report.range_svg import range_figure_svg
-from surfer_lab.report.style import page_script, page_style
+from surfer_lab.report.style import page_script
 from surfer_lab.report.summary import best_table, choice_cards, fact_list, headline, warning_list
 from surfer_lab.view.model import RangeFigure, ViewModel
 from surfer_lab.view.stored import stored
 
-__all__ = ["NO_NETWORK", "html_document"]
-
-NO_NETWORK: Final = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
+__all__ = ["html_document"]
 
 
 def html_document(views: Sequence[ViewModel], *, title: str = "", made_on: str = "", notes: Sequence[str] = ()) -> str:
@@ -46,23 +44,13 @@ def html_document(views: Sequence[ViewModel], *, title: str = "", made_on: str =
     first = views[0]
     several = len(views) > 1
     named = title if several and title else f"{first.title} – {first.name}"
-    head = tag(
-        "head",
-        tag("meta", charset="utf-8"),
-        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("meta", name="color-scheme", content="light dark"),
-        tag("meta", http_equiv="Content-Security-Policy", content=NO_NETWORK),
-        tag("title", named),
-        page_style(),
-    )
     body = tag(
         "main",
         _contents(views, named, made_on) if several else None,
         warning_list(notes),
         *(_report(view, made_on, level=2 if several else 1, place=place) for place, view in enumerate(views)),
     )
-    scripts = [*bokeh_scripts(), page_script()]
-    return "<!DOCTYPE html>\n" + tag("html", head, tag("body", body, *scripts), lang="en") + "\n"
+    return whole_page(named, body, scripts=[*bokeh_scripts(), page_script()])
 
 
 def _contents(views: Sequence[ViewModel], title: str, made_on: str) -> Markup:

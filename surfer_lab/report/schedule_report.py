@@ -14,14 +14,14 @@ from surfer_lab.report.gantt_svg import gantt_svg, gantt_text, letter_of
 from surfer_lab.report.html_details import scroll
 from surfer_lab.report.markdown import escaped, table_text
 from surfer_lab.report.markup import Child, Markup, name_markup, tag, verbatim
-from surfer_lab.report.style import block_style, page_style
+from surfer_lab.report.page import whole_page
+from surfer_lab.report.style import block_style
 from surfer_lab.report.text import Ink, Paint, table_lines, unpainted, wrapped_lines
 from surfer_lab.view.model import TableTwin
 from surfer_lab.view.schedule_view import ChartView, ScheduleView
 
 __all__ = ["schedule_html", "schedule_json", "schedule_markdown", "schedule_page", "schedule_text", "write_schedule"]
 
-_NO_NETWORK: Final = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 # after the style of all reports: the last column is words
 _STYLE: Final = (
     ".surfer.surfer .s-schedule td:last-child{text-align:left;white-space:normal}.s-schedule svg{max-width:100%}"
@@ -78,19 +78,9 @@ def schedule_html(view: ScheduleView) -> Markup:
 
 def schedule_page(view: ScheduleView, *, made_on: str = "") -> str:
     """A whole page, light or dark as the reader's system."""
-    head = tag(
-        "head",
-        tag("meta", charset="utf-8"),
-        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("meta", name="color-scheme", content="light dark"),
-        tag("meta", http_equiv="Content-Security-Policy", content=_NO_NETWORK),
-        tag("title", view.title),
-        page_style(),
-        tag("style", verbatim(_STYLE)),
-    )
     brand = tag("p", tag("b", "Surfer Lab"), f" · {made_on}" if made_on else None, class_="s-brand")
     body = tag("main", tag("article", brand, *_sections(view, "h1"), class_="surfer s-schedule"))
-    return f"<!DOCTYPE html>\n{tag('html', head, tag('body', body), lang='en')}\n"
+    return whole_page(view.title, body, styles=[tag("style", verbatim(_STYLE))])
 
 
 def _sections(view: ScheduleView, heading: str) -> list[Child]:

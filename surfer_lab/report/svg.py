@@ -32,16 +32,22 @@ class LogScale:
     high: float
 
     @classmethod
-    def around(cls, values: Iterable[float]) -> LogScale:
-        """The scale that holds these values, the positive ones, with a little room at both ends."""
+    def around(cls, values: Iterable[float], *, room: float = 1.05) -> LogScale:
+        """The scale that holds these values, the positive ones, with room at both ends, a factor."""
         known = [value for value in values if value > 0] or [1.0]
-        return cls(low=min(known) / 1.05, high=max(known) * 1.05)
+        return cls(low=min(known) / room, high=max(known) * room)
 
     def place(self, value: float) -> float:
         """Where a value lies, 0 to 1."""
         if value <= self.low:
             return 0.0
         return min(1.0, math.log(value / self.low) / math.log(self.high / self.low))
+
+    @property
+    def powers(self) -> list[float]:
+        """The powers of ten on it."""
+        first, last = math.floor(math.log10(self.low)), math.ceil(math.log10(self.high))
+        return [10.0**power for power in range(first, last + 1) if self.low <= 10.0**power <= self.high]
 
 
 def range_svg(bar: RangeBar, scale: LogScale) -> Markup:
