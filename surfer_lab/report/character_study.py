@@ -19,6 +19,7 @@ from surfer_lab.report.character_report import (
     character_text,
 )
 from surfer_lab.report.characterised import view_of_pages
+from surfer_lab.report.forms import write_form
 from surfer_lab.units import BYTES_PER_GB, NS_PER_MS
 from surfer_lab.view.character_model import CharacterView
 
@@ -119,24 +120,13 @@ class CharacterStudy:
 
     def report(self, path: str | Path) -> Path:
         """Write a page (.html), Markdown (.md), text (.txt) or all numbers (.json); OptionError where it cannot be."""
-        target = Path(path)
-        forms: dict[str, Callable[[CharacterView], str]] = {
-            ".html": character_page_html,
-            ".md": character_markdown,
-            ".json": character_json,
-            ".txt": lambda view: character_text(view) + "\n",
+        forms: dict[str, Callable[[], str | bytes]] = {
+            ".html": lambda: character_page_html(self.view),
+            ".md": lambda: character_markdown(self.view),
+            ".json": lambda: character_json(self.view),
+            ".txt": lambda: character_text(self.view) + "\n",
         }
-        form = forms.get(target.suffix.lower())
-        if form is None:
-            raise OptionError(
-                f"a characterisation cannot be written as {target.name!r}",
-                remedy="a name that ends in " + ", ".join(forms),
-            )
-        try:
-            target.write_text(form(self.view), encoding="utf-8")
-        except OSError as error:
-            raise OptionError(f"{target} cannot be written ({error.strerror})", remedy="another path") from error
-        return target
+        return write_form(path, forms, what="a characterisation")
 
     def __repr__(self) -> str:
         return character_text(self.view)

@@ -8,8 +8,8 @@ from typing import Final
 
 import msgspec
 
-from surfer_lab.errors import OptionError
 from surfer_lab.report.dates import today_words
+from surfer_lab.report.forms import write_form
 from surfer_lab.report.gantt_svg import gantt_svg, gantt_text, letter_of
 from surfer_lab.report.html_details import scroll
 from surfer_lab.report.markdown import escaped, table_text
@@ -121,21 +121,10 @@ def schedule_json(view: ScheduleView) -> str:
 
 def write_schedule(view: ScheduleView, path: str | Path) -> Path:
     """Write the schedule in the form of the name's ending and return its path; OptionError where that cannot be."""
-    target = Path(path)
-    forms: dict[str, Callable[[], str]] = {
+    forms: dict[str, Callable[[], str | bytes]] = {
         ".html": lambda: schedule_page(view, made_on=today_words()),
         ".md": lambda: schedule_markdown(view, made_on=today_words()),
         ".json": lambda: schedule_json(view) + "\n",
         ".txt": lambda: schedule_text(view) + "\n",
     }
-    ending = target.suffix.lower()
-    form = forms.get(".html" if ending == ".htm" else ending)
-    if form is None:
-        raise OptionError(
-            f"a schedule cannot be written as {target.name!r}", remedy="a name that ends in " + ", ".join(forms)
-        )
-    try:
-        target.write_text(form(), encoding="utf-8")
-    except OSError as error:
-        raise OptionError(f"{target} cannot be written ({error.strerror})", remedy="another folder or name") from error
-    return target
+    return write_form(path, forms, what="a schedule")

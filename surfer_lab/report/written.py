@@ -8,9 +8,9 @@ from urllib.parse import quote
 
 import msgspec
 
-from surfer_lab.errors import OptionError
 from surfer_lab.report.dates import today_words
 from surfer_lab.report.document import html_document
+from surfer_lab.report.forms import write_form
 from surfer_lab.report.markdown import markdown_of
 from surfer_lab.report.pdf import pdf_of
 from surfer_lab.report.svg_files import figure_files
@@ -44,18 +44,7 @@ def write_report(
         ".json": lambda: _json(views(False)),
         **(others or {}),
     }
-    ending = target.suffix.lower()
-    form = forms.get(".html" if ending == ".htm" else ending)
-    if form is None:
-        raise OptionError(
-            f"a report cannot be written as {target.name!r}", remedy="a name that ends in " + ", ".join(forms)
-        )
-    try:
-        written = form()
-        target.write_bytes(written.encode("utf-8") if isinstance(written, str) else written)
-    except OSError as error:
-        raise OptionError(f"{target} cannot be written ({error.strerror})", remedy="another folder or name") from error
-    return target
+    return write_form(target, forms, what="a report")
 
 
 def _json(views: Sequence[ViewModel]) -> str:
