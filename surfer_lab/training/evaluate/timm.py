@@ -27,7 +27,7 @@ from surfer_lab.training.evaluate.timm_held_out import CARRIED, GAIN_MEASURED, G
 from surfer_lab.training.evaluate.timm_predictions import RowPrediction, predict_rows
 from surfer_lab.training.timm_table.fractions import fit_factors, steps_ms
 from surfer_lab.training.timm_table.make import make_captures
-from surfer_lab.training.timm_table.rows import TABLE, compiled_beside_eager, keys_of, read_rows
+from surfer_lab.training.timm_table.rows import TABLE, compiled_beside_eager, gains_of, keys_of, read_rows
 from surfer_lab.training.timm_table.store import CaptureStore, cache_folder
 
 __all__ = ["evaluate_timm"]
@@ -194,10 +194,8 @@ def _gain_cases(rows: pd.DataFrame, predictions: Sequence[RowPrediction]) -> lis
     pairs = compiled_beside_eager(table)
     if pairs.empty:
         return []
-    images = (pairs["batch"] / pairs["batch_eager"]).to_numpy(dtype=np.float64)
-    eager_ms = pairs["step_ms_eager"].to_numpy(dtype=np.float64) * images  # as if eager ran the compiled row's batch
-    measured = eager_ms / pairs["step_ms"].to_numpy(dtype=np.float64)
-    predicted = (pairs["predicted_eager"] / pairs["predicted"]).to_numpy(dtype=np.float64) * images
+    measured, predicted = gains_of(pairs)
+    eager_ms = measured * pairs["step_ms"].to_numpy(dtype=np.float64)  # as if eager ran the compiled row's batch
     tables = pairs.groupby(list(TABLE), sort=False).ngroup().to_numpy()
     constant = _constants(tables, list(pairs["family"]), measured)
     cases = []

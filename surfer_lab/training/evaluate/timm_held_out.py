@@ -29,7 +29,7 @@ from surfer_lab.hardware.catalog import Catalog, load_catalog
 from surfer_lab.training.evaluate.cases import Case, Cell, Evaluation, Table, range_table, stats_by, stats_of
 from surfer_lab.training.evaluate.plain_roofline import constants_of_others
 from surfer_lab.training.evaluate.protocol import Protocol, protocol_named
-from surfer_lab.training.timm_table.rows import TABLE, compiled_beside_eager
+from surfer_lab.training.timm_table.rows import TABLE, compiled_beside_eager, gains_of
 from surfer_lab.training.timm_table.store import cache_folder
 
 if TYPE_CHECKING:
@@ -259,10 +259,8 @@ def _gain_cases(steps: StepRows, chosen: NDArray[np.int64], predicted_ms: F64) -
     pairs = compiled_beside_eager(steps.rows.assign(predicted=predicted_ms, family=steps.family).iloc[chosen])
     if pairs.empty:
         return []
-    images = (pairs["batch"] / pairs["batch_eager"]).to_numpy(dtype=np.float64)
-    eager_ms = pairs["step_ms_eager"].to_numpy(dtype=np.float64) * images  # as if eager ran the compiled row's batch
-    measured = eager_ms / pairs["step_ms"].to_numpy(dtype=np.float64)
-    said = (pairs["predicted_eager"] / pairs["predicted"]).to_numpy(dtype=np.float64) * images
+    measured, said = gains_of(pairs)
+    eager_ms = measured * pairs["step_ms"].to_numpy(dtype=np.float64)  # as if eager ran the compiled row's batch
     constant = np.full(len(pairs), np.nan)
     for rows in pairs.groupby(["gpu", "torch"], sort=False).indices.values():
         families = pairs["family"].to_numpy()[rows].tolist()

@@ -29,7 +29,7 @@ from surfer_lab.hardware.catalog import Catalog
 from surfer_lab.training.fit.deepbench import SingleOps
 from surfer_lab.training.fit.efficiency_fit import Evidence, StepFitSettings, evidence_of, fit_efficiency, steps_ms
 from surfer_lab.training.fit.step_table import StepTable
-from surfer_lab.training.timm_table.rows import TABLE, compiled_beside_eager
+from surfer_lab.training.timm_table.rows import TABLE, compiled_beside_eager, gains_of
 
 __all__ = [
     "GPU", "HeldOut", "StepRows", "balanced", "fitted", "fitted_parts", "gain_figures", "held_out_steps", "parts_of",
@@ -228,9 +228,7 @@ def single_figures(steps: StepRows, without: dict[str, Efficiency], plain: Effic
 def gain_figures(rows: pd.DataFrame, predicted_ms: F64) -> list[dict[str, Any]]:
     """Of the compile gain: |error| in percent, the rank correlation, and the compiled step itself."""
     pairs = compiled_beside_eager(rows.assign(predicted=predicted_ms))
-    images = (pairs["batch"] / pairs["batch_eager"]).to_numpy(dtype=np.float64)
-    measured = (pairs["step_ms_eager"] / pairs["step_ms"]).to_numpy(dtype=np.float64) * images
-    said = (pairs["predicted_eager"] / pairs["predicted"]).to_numpy(dtype=np.float64) * images
+    measured, said = gains_of(pairs)
     found = []
     for torch_version in sorted(pairs["torch"].unique()):
         own = (pairs["torch"] == torch_version).to_numpy()

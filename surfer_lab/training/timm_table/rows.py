@@ -13,11 +13,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from surfer_lab.errors import OptionError
 
-__all__ = ["RENAMED", "TABLE", "CaptureKey", "compiled_beside_eager", "key_of", "keys_of", "read_rows"]
+__all__ = ["RENAMED", "TABLE", "CaptureKey", "compiled_beside_eager", "gains_of", "key_of", "keys_of", "read_rows"]
+
+F64 = NDArray[np.float64]
 
 # timm's name for another network than it was when the rows were measured, and why it is known
 RENAMED: Final[dict[str, str]] = {
@@ -95,3 +99,11 @@ def compiled_beside_eager(rows: pd.DataFrame) -> pd.DataFrame:
         eager[[*keys, "batch", "step_ms", "predicted"]], on=keys, suffixes=("", "_eager")
     )
     return pairs[pairs["predicted"].notna() & pairs["predicted_eager"].notna()]
+
+
+def gains_of(pairs: pd.DataFrame) -> tuple[F64, F64]:
+    """(measured, predicted) gain of compiling per image, of `compiled_beside_eager`'s rows: batches may differ."""
+    images = (pairs["batch"] / pairs["batch_eager"]).to_numpy(dtype=np.float64)
+    measured = (pairs["step_ms_eager"] / pairs["step_ms"]).to_numpy(dtype=np.float64) * images
+    predicted = (pairs["predicted_eager"] / pairs["predicted"]).to_numpy(dtype=np.float64) * images
+    return measured, predicted
