@@ -65,6 +65,7 @@ def chromium() -> Iterator[Browser]:
 @pytest.fixture
 def lab(lab_server: LabServer, chromium: Browser) -> Iterator[LabPage]:
     """JupyterLab loaded in a context of its own; a script error in the page fails the test."""
+    lab_server.forget_settings()
     context = chromium.new_context(viewport={"width": 1280, "height": 900})
     page = LabPage(context.new_page(), lab_server)
     page.open()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
@@ -41,10 +42,16 @@ _RUN_COMMAND = "async ([id, options]) => { await window.jupyterapp.commands.exec
 
 @dataclass(frozen=True)
 class LabServer:
-    """A JupyterLab server of the tests: `url` without a closing slash, `root` the folder it serves."""
+    """A JupyterLab server of the tests: `url` without a closing slash, `root` the folder it serves,
+    `settings` where it keeps what users set."""
 
     url: str
     root: Path
+    settings: Path
+
+    def forget_settings(self) -> None:
+        """Take away what a page has set in Surfer Lab (pins, prices): the next page starts as a new user's."""
+        shutil.rmtree(self.settings / "surfer-lab", ignore_errors=True)
 
     def add_notebook(self, name: str, cells: Sequence[nbformat.NotebookNode]) -> str:
         """Write a Python notebook of these cells into the served folder and return its path there."""
@@ -105,7 +112,9 @@ def serving(python: Path, folder: Path, *, application: str = "jupyterlab", with
             [str(python), "-m", application, *options], cwd=root, env=environment, stdout=log, stderr=log
         )
         try:
-            yield LabServer(url=_url_when_up(server, folder / "runtime", log_path), root=root)
+            yield LabServer(
+                url=_url_when_up(server, folder / "runtime", log_path), root=root, settings=folder / "settings"
+            )
         finally:
             server.terminate()
             try:

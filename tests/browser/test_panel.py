@@ -124,7 +124,7 @@ def test_the_price_slider_tries_a_price_and_a_kept_one_is_there_after_a_reload(
     expect(cost).to_have_text(before, use_inner_text=True)
 
 
-def test_gpus_are_filtered_sorted_and_pinned(panel: Locator):
+def test_gpus_are_filtered_sorted_and_pinned(lab: LabPage, panel: Locator):
     gpus = section(panel, "gpus")
     everything = gpu_names(panel)
     rows = panel.locator(".jp-SurferGpus-row .jp-SurferGpus-name")  # drawn behind the answer, a piece at a time
@@ -139,9 +139,11 @@ def test_gpus_are_filtered_sorted_and_pinned(panel: Locator):
     heading.get_by_role("button").click()
     expect(rows).not_to_have_text(everything)
     expect(heading).to_have_attribute("aria-sort", "ascending")
-    gpus.get_by_role("button", name="Pin T4", exact=True).click()
+    with written(lab):
+        gpus.get_by_role("button", name="Pin T4", exact=True).click()
     expect(rows.first).to_have_text("T4")
-    gpus.get_by_role("button", name="Pin T4", exact=True).click()
+    with written(lab):
+        gpus.get_by_role("button", name="Pin T4", exact=True).click()
     expect(rows.first).not_to_have_text("T4")
 
 
