@@ -43,7 +43,7 @@ test: $(ENVIRONMENT) $(NODE_PACKAGES) $(WHEEL_ENVIRONMENT) $(HOST_ENVIRONMENTS)
 	SURFER_LAB_CHROMIUM="$$chromium" SURFER_LAB_WHEEL_PYTHON="$(CURDIR)/$(LAB_VENV)/bin/python" \
 	SURFER_LAB_LOWEST_PYTHON="$(CURDIR)/$(LOWEST_VENV)/bin/python" \
 	SURFER_LAB_NEWEST_PYTHON="$(CURDIR)/$(NEWEST_VENV)/bin/python" \
-	    $(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile
+	    $(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 check: $(ENVIRONMENT) $(NODE_PACKAGES)
 	@$(BIN)/ruff check --quiet .

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,12 @@ settings.register_profile(
 settings.load_profile("surfer")
 
 DATA_VARIABLE = "SURFER_LAB_DATA"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files that take minutes come first, then those of many tests: workers that take files in turn end together."""
+    of_file = Counter(item.path for item in items)
+    items.sort(key=lambda item: (item.get_closest_marker("minutes") is None, -of_file[item.path]))
 
 
 @pytest.fixture(scope="session")

@@ -47,7 +47,7 @@ def simulated(workload: Workload, seed: int) -> Simulated:
 def test_predicted_times_hold_and_the_best_number_of_groups_is_named(name: str) -> None:
     errors = []
     for seed in range(3):
-        effort = replace(QUICK, workloads=(name,))
+        effort = replace(QUICK, workloads=(name,), times=1.0)
         cluster: Any = simulated(WORKLOADS[name], seed)
         cases = list(prediction_experiment(cluster, effort, lambda _: None))
         assert [case.option for case in cases] == ["g = 1", "g = 2", "g = 4"]

@@ -28,7 +28,7 @@ from surfer_lab.training.evaluate.convergence.penalty import penalty_experiment,
 from surfer_lab.training.evaluate.convergence.prediction import prediction_experiment, prediction_table
 from surfer_lab.training.evaluate.convergence.shares import share_table, shares_experiment
 from surfer_lab.training.evaluate.convergence.tuning import tuning_experiment, tuning_tables
-from surfer_lab.training.evaluate.convergence.workloads import WORKERS, WORKLOADS
+from surfer_lab.training.evaluate.convergence.workloads import WORKERS
 
 __all__ = ["evaluate_convergence"]
 
@@ -168,7 +168,7 @@ def _tuning(run: _Run) -> None:
     cases = list(tuning_experiment(run.cluster, run.effort, run.told))
     run.cases += cases
     run.tables += tuning_tables(cases)
-    run.facts.update({f"workload {name}": WORKLOADS[name].words for name in run.effort.workloads})
+    run.facts.update({f"workload {one.name}": one.words for one in run.effort.run_workloads()})
 
 
 def _scale(run: _Run) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
+
+from surfer_lab.training.evaluate.convergence.workloads import WORKLOADS, Workload
 
 __all__ = ["FULL", "QUICK", "Effort"]
 
@@ -18,9 +21,14 @@ class Effort:
     momentum_problems: tuple[str, ...]
     penalty_seeds: int
     workloads: tuple[str, ...]
+    times: float  # of work and links, against the workloads as they are described
     prediction_seeds: int
     tuning_seeds: int
     with_optuna: bool
+
+    def run_workloads(self) -> Iterator[Workload]:
+        """The workloads, with these times."""
+        return (WORKLOADS[name].in_times(self.times) for name in self.workloads)
 
 
 FULL: Final = Effort(
@@ -30,6 +38,7 @@ FULL: Final = Effort(
     momentum_problems=("quadratic", "digits"),
     penalty_seeds=5,
     workloads=("compute bound", "mixed", "communication bound"),
+    times=1.0,
     prediction_seeds=1,
     tuning_seeds=5,
     with_optuna=True,
@@ -41,6 +50,7 @@ QUICK: Final = Effort(
     momentum_problems=("quadratic",),
     penalty_seeds=1,
     workloads=("communication bound",),
+    times=1 / 3,
     prediction_seeds=1,
     tuning_seeds=1,
     with_optuna=False,

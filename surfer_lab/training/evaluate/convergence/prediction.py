@@ -23,7 +23,7 @@ from surfer_lab.planner.convergence.statistical_efficiency import StatisticalMod
 from surfer_lab.planner.convergence.time_to_loss import TrainingPlan, plan_training
 from surfer_lab.training.evaluate.cases import Case, Cell, Table
 from surfer_lab.training.evaluate.convergence.effort import Effort
-from surfer_lab.training.evaluate.convergence.workloads import WORKERS, WORKLOADS, Workload
+from surfer_lab.training.evaluate.convergence.workloads import WORKERS, Workload
 
 __all__ = ["predicted_plan", "prediction_experiment", "prediction_table"]
 
@@ -35,8 +35,8 @@ Told = Callable[[str], None]
 
 def prediction_experiment(cluster: Cluster, effort: Effort, told: Told) -> Iterator[Case]:
     """One case for each workload and number of groups."""
-    for name in effort.workloads:
-        yield from _workload_cases(cluster, WORKLOADS[name], effort, told)
+    for workload in effort.run_workloads():
+        yield from _workload_cases(cluster, workload, effort, told)
 
 
 def predicted_plan(cluster: Cluster, workload: Workload, told: Told) -> TrainingPlan:

@@ -21,7 +21,7 @@ from surfer_lab.planner.convergence.optimizer import Optimizer
 from surfer_lab.planner.convergence.tuned_run import PhaseRole, SearchOptions, TunedRun
 from surfer_lab.training.evaluate.cases import Case, Cell, Table
 from surfer_lab.training.evaluate.convergence.effort import Effort
-from surfer_lab.training.evaluate.convergence.workloads import WORKERS, WORKLOADS, Workload
+from surfer_lab.training.evaluate.convergence.workloads import WORKERS, Workload
 
 __all__ = ["tuning_experiment", "tuning_tables"]
 
@@ -37,8 +37,7 @@ Told = Callable[[str], None]
 
 def tuning_experiment(cluster: Cluster, effort: Effort, told: Told) -> Iterator[Case]:
     """One case for each workload, seed and method; the seconds are inf where the target was not reached."""
-    for name in effort.workloads:
-        workload = WORKLOADS[name]
+    for workload in effort.run_workloads():
         for seed in range(_FIRST_SEED, _FIRST_SEED + effort.tuning_seeds):
             yield from _seed_cases(cluster, workload, seed, effort, told)
 

@@ -9,7 +9,7 @@ what it uses.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
@@ -79,13 +79,24 @@ class Workload:
             seed=seed,
         )
 
+    def in_times(self, factor: float) -> Workload:
+        """The same problem and goal, where all that takes time takes so many times as long."""
+        return replace(
+            self,
+            s_per_sample=factor * self.s_per_sample,
+            hop_s=factor * self.hop_s,
+            reduce_s=factor * self.reduce_s,
+            exchange_s=factor * self.exchange_s,
+            serving_s=factor * self.serving_s,
+        )
+
     @property
     def words(self) -> str:
         """The conditions in a line."""
         return (
-            f"{1e3 * self.s_per_sample:g} ms a sample (three times that on half of the workers), "
-            f"{1e3 * self.hop_s:g} ms a hop, {1e3 * self.reduce_s:g} ms for all gradients over a link, "
-            f"{1e3 * self.exchange_s:g} ms to the server, which takes {1e3 * self.serving_s:g} ms an update"
+            f"{1e3 * self.s_per_sample:.3g} ms a sample (three times that on half of the workers), "
+            f"{1e3 * self.hop_s:.3g} ms a hop, {1e3 * self.reduce_s:.3g} ms for all gradients over a link, "
+            f"{1e3 * self.exchange_s:.3g} ms to the server, which takes {1e3 * self.serving_s:.3g} ms an update"
         )
 
 
