@@ -49,6 +49,7 @@ def tune_command(
     ] = False,
     gpus_per_worker: Annotated[float, typer.Option("--gpus-per-worker", metavar="N", help="GPUs of a worker.")] = 0.0,
     seed: Annotated[int, typer.Option("--seed", metavar="N", help="Of the samples that are drawn.")] = 0,
+    price: Annotated[float | None, typer.Option("--price", metavar="USD", help="Of a worker and hour.")] = None,
     json: Json = False,
     html: Html = None,
 ) -> None:
@@ -76,6 +77,7 @@ def tune_command(
         resume=resume,
         merge_head=merge_head,
         gpus_per_worker=gpus_per_worker,
+        usd_per_worker_hour=price,
     )
     run = tune(named_factory(factory), options, logged=_tell)
     _show(tuned_view(run, title=f"Tuned: {factory}", target_loss=target), json=json, html=html)

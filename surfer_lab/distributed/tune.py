@@ -114,6 +114,7 @@ def tune(
             window=options.window,
             max_seconds=options.max_seconds,
             seed=options.seed,
+            usd_per_hour=None if options.usd_per_worker_hour is None else options.workers * options.usd_per_worker_hour,
         )
         optimizer = Optimizer(cluster, goal, search or SearchOptions(), logged=logged, told=told, changed=changed)
         return optimizer.run(resumed)

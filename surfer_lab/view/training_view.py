@@ -157,7 +157,7 @@ def tuned_view(run: TunedRun, *, title: str, target_loss: float, is_final: bool 
             curve for phase in shown if (curve := _curve(phase.role, phase.begun_s, phase.record, points)) is not None
         ],
         decisions=[decision.words.strip() for decision in run.decisions],
-        notes=[],
+        notes=[] if run.plan is None or not run.plan.basis else [f"Times to the loss follow from {run.plan.basis}."],
     )
 
 

@@ -49,6 +49,11 @@ def test_without_iterations_time_and_money_are_blank_not_guessed():
     assert {(row[4], row[5]) for row in shown.plan.rows} == {("–", "–")}
 
 
+def test_the_plan_of_a_tuned_run_has_times_to_the_loss_and_says_what_they_follow_from(view):
+    assert all(row[4] != "–" for row in view.plan.rows)
+    assert [note for note in view.notes if note.startswith("Times to the loss follow from the ")]
+
+
 def test_a_tuned_run_says_what_was_chosen_and_what_it_cost(run, view):
     assert run.is_reached
     assert f"learning rate {run.setting.learning_rate:.3g}" in view.recommendation

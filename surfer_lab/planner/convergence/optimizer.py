@@ -24,6 +24,7 @@ from surfer_lab.planner.convergence.cluster_times import ClusterTimes
 from surfer_lab.planner.convergence.decisions import Decision, DecisionKind
 from surfer_lab.planner.convergence.hardware_efficiency import group_counts, group_times
 from surfer_lab.planner.convergence.measured_times import cluster_times
+from surfer_lab.planner.convergence.plan_so_far import carried_setting, plan_so_far
 from surfer_lab.planner.convergence.run_record import (
     PhaseInterrupted,
     PhaseRecord,
@@ -47,6 +48,9 @@ _MOST_DIVERGED: Final = 20  # settings, trials included
 _CLEARLY_BETTER: Final = 0.9  # of the other's loss
 _LONGER: Final = 2.0  # than the last epoch, while the loss falls
 _SLOW: Final = 0.4  # a smaller fall of the logarithm, in an epoch about as long as all before it
+_TELLING: Final = 12  # updates, of a phase whose times count
+_PROBES: Final = 3  # one group, some, many
+_MOST_TIMED: Final = 20  # phases
 _FASTER: Final = 1.10  # more groups must give more than 10 % faster iterations
 
 
@@ -74,6 +78,7 @@ class Optimizer:
         self._first_loss = math.nan
         self._lowest_loss = math.inf  # at the end of a phase that was kept
         self._spent_s = self._tuning_s = self._left_s = 0.0
+        self._expected_s: float | None = None  # to the target, were there no limit; None where nobody can tell
         self._times: ClusterTimes | None = None
         self._plan: TrainingPlan | None = None
         self._is_reached = False
@@ -118,8 +123,29 @@ class Optimizer:
             phases=tuple(self._phases),
             decisions=tuple(self._decisions),
             times=self._times,
-            plan=self._plan,
+            plan=self._plan_so_far(),
         )
+
+    def _plan_so_far(self) -> TrainingPlan | None:
+        """The plan by what was found; before a setting was chosen, the one that proposed the groups."""
+        if self._times is None or self._best is None:
+            return self._plan
+        # the probes knew a few rounds; what was kept knows many
+        records = [one.record for one in self._phases if one.role == PhaseRole.PROBE or one.record.count >= _TELLING]
+        probes, rest = records[:_PROBES], records[_PROBES:]
+        times = cluster_times([*probes, *rest[-_MOST_TIMED:]], self.runner.worker_count)
+        return plan_so_far(
+            replace(times, batch_size=self.goal.batch_size),
+            self._best,
+            updates=0 if self._state is None else self._state.updates,
+            left_s=0.0 if self._is_reached else self._expected_s,
+            counts=self._counts(),
+            usd_per_hour=self.goal.usd_per_hour,
+        )
+
+    def _counts(self) -> list[int]:
+        most = self.options.max_groups or self.runner.worker_count
+        return [count for count in group_counts(self.runner.worker_count) if count <= most]
 
     @property
     def _chosen(self) -> Setting:
@@ -165,9 +191,9 @@ class Optimizer:
         if self._times is None:
             return 1
         statistics = StatisticalModel(total_momentum=self.options.momentum)
-        most = self.options.max_groups or self.runner.worker_count
-        counts = [count for count in group_counts(self.runner.worker_count) if count <= most]
-        self._plan = plan_training(self._times, statistics, learning_rate=self.options.cold_rates[0], counts=counts)
+        self._plan = plan_training(
+            self._times, statistics, learning_rate=self.options.cold_rates[0], counts=self._counts()
+        )
         groups = 1
         for row in self._plan.rows[1:]:
             if self._plan.row(groups).times.seconds > _FASTER * row.times.seconds:
@@ -271,7 +297,7 @@ class Optimizer:
     ) -> PhaseRecord | None:
         """The best trial with so many groups, or `first`; None where all diverged or were ruled out."""
         best = first
-        every = candidates(self._proposal(groups), last_rate=self._chosen.learning_rate)
+        every = candidates(carried_setting(self._chosen, groups), last_rate=self._chosen.learning_rate)
         if first is not None:
             every.remove(first.request.setting)
         for number, setting in enumerate(every[:most]):
@@ -289,17 +315,6 @@ class Optimizer:
             if self._is_reached:
                 return record
         return best
-
-    def _proposal(self, groups: int) -> Setting:
-        """What the momentum rule makes of the best setting so far, for so many groups."""
-        last = self._chosen
-        if last.groups == groups:
-            return last
-        total = min(0.95, max(0.0, last.momentum + 1.0 - 1.0 / last.groups))
-        statistics = StatisticalModel(total_momentum=total)
-        momentum = round(statistics.momentum(groups), 3)
-        rate = last.learning_rate * (1.0 - momentum) / (1.0 - last.momentum)
-        return Setting(groups=groups, momentum=momentum, learning_rate=float(f"{rate:.3g}"))
 
     def _trial_seconds(self, groups: int) -> float:
         if self._times is None:
@@ -458,13 +473,13 @@ class Optimizer:
         first, last = float(loss[:third].mean()), float(loss[-third:].mean())
         most = max(0.0, self.goal.max_seconds - self._spent_s)
         if not (math.isfinite(last) and last > self.goal.target_loss > 0.0):
-            self._left_s = min(most, self._left_s)
+            self._left_s, self._expected_s = min(most, self._left_s), None
             return
         fall = math.log(first / last) if 0.0 < last < first else 0.0
         between = record.seconds * (1.0 - third / max(1, record.count))
         self._is_falling, self._fall, self._pace = fall > 0.01, fall, fall / max(1e-9, between)
-        left = math.log(last / self.goal.target_loss) * between / fall if fall > 0.01 else most
-        self._left_s = min(most, left)
+        self._expected_s = math.log(last / self.goal.target_loss) * between / fall if self._is_falling else None
+        self._left_s = most if self._expected_s is None else min(most, self._expected_s)
 
     def _log(
         self, kind: DecisionKind, reason: str, *, setting: Setting | None = None, loss: float | None = None

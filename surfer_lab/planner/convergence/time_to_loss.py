@@ -49,6 +49,7 @@ class TrainingPlan:
 
     rows: tuple[GroupPlan, ...]
     usd_per_hour: float | None
+    basis: str = ""  # what the times to the loss follow from, where it was found in a run
 
     @property
     def best(self) -> GroupPlan:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -30,6 +31,7 @@ class TuneOptions:
     checkpoint_s: float = 10.0
     merge_head: bool = False
     gpus_per_worker: float = 0.0
+    usd_per_worker_hour: float | None = None
 
     def __post_init__(self) -> None:
         for word, count in (("batch", self.batch_size), ("workers", self.workers), ("window", self.window)):
@@ -41,6 +43,8 @@ class TuneOptions:
             )
         if not self.max_seconds > 0 or not self.checkpoint_s >= 0:
             raise OptionError("a time limit or interval that is not positive", remedy="seconds")
+        if self.usd_per_worker_hour is not None and not 0.0 <= self.usd_per_worker_hour < math.inf:
+            raise OptionError(f"price: {self.usd_per_worker_hour:g}", remedy="USD of a worker and hour, 0 or more")
         if self.resume and self.folder is None:
             raise OptionError("nothing to resume from", remedy="--folder of the earlier run")
 
@@ -56,6 +60,7 @@ _VALUES: Final[dict[str, tuple[str, Callable[[str], Any], str]]] = {
     "--folder": ("folder", Path, "DIR"),
     "--checkpoint-seconds": ("checkpoint_s", float, "S"),
     "--gpus-per-worker": ("gpus_per_worker", float, "N"),
+    "--price": ("usd_per_worker_hour", float, "USD"),
 }
 _SWITCHES: Final = {"--resume": "resume", "--merge-head": "merge_head"}
 TUNE_USAGE: Final = " ".join(

@@ -19,13 +19,14 @@ COLD_MOMENTUM: Final = 0.9
 
 @dataclass(frozen=True, kw_only=True)
 class Goal:
-    """What is to be reached: the mean loss of `window` updates, within `max_seconds`."""
+    """What is to be reached: the mean loss of `window` updates, within `max_seconds`; and what an hour costs."""
 
     batch_size: int
     target_loss: float
     window: int = 20
     max_seconds: float = 3600.0
     seed: int = 0
+    usd_per_hour: float | None = None  # of all workers
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -56,6 +56,34 @@ def test_it_is_faster_than_an_untuned_synchronous_run_over_slow_links():
     assert run.seconds < alone.seconds
 
 
+def test_the_plan_of_a_run_that_reached_its_target_says_how_long_others_would_have_taken():
+    run = tuned(SimulatedCluster(**SLOW_LINKS, is_exponential=True), replace(GOAL, usd_per_hour=36.0))
+    chosen = run.plan.row(run.setting.groups)
+    assert chosen.iterations == pytest.approx(run.state.updates)
+    assert chosen.setting == run.setting
+    assert chosen.seconds == pytest.approx(run.seconds - run.tuning_s, rel=0.25)
+    assert chosen.usd == pytest.approx(0.01 * chosen.seconds)
+    assert run.plan.row(1).seconds > chosen.seconds
+    assert f"{run.state.updates:,} updates that this run took" in run.plan.basis
+
+
+def test_the_plan_of_a_run_that_goes_on_is_by_the_fall_of_its_loss():
+    seen = []
+    run = tuned(
+        SimulatedCluster(**SLOW_LINKS, is_exponential=True, condition=300.0), changed=lambda one: seen.append(one.plan)
+    )
+    projected = [plan for plan in seen if plan is not None and "goes on falling" in plan.basis]
+    assert projected and all(plan.rows[0].seconds > 0 for plan in projected)
+    assert run.is_reached and "goes on falling" not in run.plan.basis
+
+
+def test_a_run_whose_time_is_over_is_not_taken_for_one_that_arrived():
+    run = tuned(SimulatedCluster(**SLOW_LINKS, condition=300.0), replace(GOAL, target_loss=1e-7, max_seconds=40.0))
+    assert not run.is_reached
+    chosen = run.plan.row(run.setting.groups)
+    assert chosen.iterations is None or chosen.iterations > run.state.updates
+
+
 def test_searching_costs_about_its_share():
     run = tuned(SimulatedCluster(**SLOW_LINKS, is_exponential=True, condition=300.0))
     assert run.is_reached

@@ -32,6 +32,8 @@ def test_a_line_is_read_word_by_word():
         ("make --target 1 --workers 0", "1 or more"),
         ("make --target 1 --workers 8 --batch-size 4", "a sample for each worker"),
         ("make --target 1 --resume", "--folder"),
+        ("make --target 1 --price -2", "0 or more"),
+        ("make --target 1 --price nan", "0 or more"),
         ('make --target "1', "close the quotes"),
     ],
 )
