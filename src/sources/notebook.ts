@@ -71,8 +71,8 @@ export class NotebookSource implements ISource {
     return null;
   }
 
-  get training(): ITraining | null {
-    return this._trainings.newest;
+  get trainings(): readonly ITraining[] {
+    return this._trainings.all;
   }
 
   get unreadable(): readonly string[] {

@@ -32,8 +32,8 @@ export interface ISource extends IDisposable {
   readonly failure: IFailure | null;
   /** What is being done; null where nothing is. */
   readonly work: IWork | null;
-  /** The training run that is tuned here, or was last; absent where there is none. */
-  readonly training?: ITraining | null;
+  /** The training runs that were tuned here, the newest last; absent where there can be none. */
+  readonly trainings?: readonly ITraining[];
   /** Outputs that cannot be drawn, a sentence each. */
   readonly unreadable: readonly string[];
   /** Ask the kernel for one more batch size of a prediction; rejects with a RequestFailed. */

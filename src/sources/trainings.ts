@@ -11,9 +11,9 @@ export interface ITraining {
 
 /** The runs of one notebook. Every change that a reader could see is told by the return value. */
 export class Trainings {
-  /** The one that came last. */
-  get newest(): ITraining | null {
-    return this._newest === null ? null : (this._runs.get(this._newest) ?? null);
+  /** In the order in which they came: the newest last. */
+  get all(): readonly ITraining[] {
+    return [...this._runs.values()];
   }
 
   /** A view from the kernel, or read in an output; `isLive`: a kernel runs it. False where it was known already. */
@@ -26,9 +26,6 @@ export class Trainings {
       return false;
     }
     this._runs.set(id, { view: isNewer ? view : known.view, isLive: isNowLive });
-    if (!known) {
-      this._newest = id;
-    }
     return true;
   }
 
@@ -40,5 +37,4 @@ export class Trainings {
   }
 
   private readonly _runs = new Map<string, ITraining>();
-  private _newest: string | null = null;
 }

@@ -206,7 +206,7 @@ describe('a state', () => {
       decisions: [],
       notes: []
     };
-    Object.assign(source, { training: { view, isLive: true } });
+    Object.assign(source, { trainings: [{ view, isLive: true }] });
     source.tell();
     const state = panel.node.querySelector<HTMLElement>('.jp-SurferState');
     expect(state?.hidden).toBe(true);

@@ -55,7 +55,7 @@ function training(changes: Partial<TrainingView> = {}): TrainingView {
 
 function drawn(view: TrainingView, isLive = true): TrainingSection {
   const section = new TrainingSection(trans, format);
-  section.update({ view, isLive });
+  section.update([{ view, isLive }]);
   return section;
 }
 
@@ -79,7 +79,7 @@ describe('the section of a training run', () => {
     const section = drawn(training());
     const rows = (): Element[] => [...section.node.querySelectorAll('tbody tr')];
     const before = rows();
-    section.update({ view: training({ revision: 2, recommendation: 'other' }), isLive: true });
+    section.update([{ view: training({ revision: 2, recommendation: 'other' }), isLive: true }]);
     expect(texts(section.node, '.jp-SurferTraining-recommendation')).toEqual(['other']);
     expect(rows().every((row, index) => row === before[index])).toBe(true);
   });
@@ -138,8 +138,36 @@ describe('the section of a training run', () => {
 
   it('is gone with the run', () => {
     const section = drawn(training());
-    section.update(null);
+    section.update([]);
     expect(section.node.hidden).toBe(true);
+  });
+
+  it('lets one of several runs be chosen, until a new one comes', () => {
+    const section = drawn(training());
+    const run = section.node.querySelector('select');
+    const field = section.node.querySelector<HTMLElement>('.jp-SurferTraining-run');
+    const head = (): string[] => texts(section.node, '.jp-SurferWhatIf-head');
+    expect(field?.hidden).toBe(true);
+    const first = { view: training({ state: 'reached', running: null }), isLive: true };
+    const second = { view: training({ id: 'second', title: 'Tuning other' }), isLive: true };
+    section.update([first, second]);
+    expect(field?.hidden).toBe(false);
+    expect(texts(section.node, 'option')).toEqual([
+      '1: Tuning make: target loss reached',
+      '2: Tuning other: running'
+    ]);
+    expect(head()).toEqual(['Tuning other: running']);
+    if (run) {
+      run.value = 'run';
+      run.dispatchEvent(new Event('change'));
+    }
+    expect(head()).toEqual(['Tuning make: target loss reached']);
+    // the other goes on, and the reader stays
+    section.update([first, { ...second, view: { ...second.view, revision: 2 } }]);
+    expect(head()).toEqual(['Tuning make: target loss reached']);
+    section.update([first, second, { view: training({ id: 'third' }), isLive: true }]);
+    expect(head()).toEqual(['Tuning make: running']);
+    expect(run?.value).toBe('third');
   });
 });
 
@@ -168,21 +196,22 @@ describe('the figures of a training run', () => {
 describe('the runs of a notebook', () => {
   it('are known by id, newer views replacing older ones, whichever way they come', () => {
     const runs = new Trainings();
-    expect(runs.newest).toBeNull();
+    expect(runs.all).toEqual([]);
     expect(runs.add(training({ revision: 2 }), true)).toBe(true);
     expect(runs.add(training({ revision: 2 }), false)).toBe(false); // the same, in the output
     expect(runs.add(training({ revision: 1 }), false)).toBe(false); // an older one, late
     expect(runs.add(training({ revision: 3 }), false)).toBe(true);
-    expect(runs.newest).toEqual({ view: training({ revision: 3 }), isLive: true });
+    expect(runs.all).toEqual([{ view: training({ revision: 3 }), isLive: true }]);
     runs.add(training({ id: 'other' }), true);
-    expect(runs.newest?.view.id).toBe('other');
+    runs.add(training({ revision: 4 }), true);
+    expect(runs.all.map(({ view }) => view.id)).toEqual(['run', 'other']);
   });
 
   it('end with their kernel', () => {
     const runs = new Trainings();
     runs.add(training(), true);
     runs.withoutKernel();
-    expect(runs.newest?.isLive).toBe(false);
+    expect(runs.all.map(({ isLive }) => isLive)).toEqual([false]);
   });
 
   it('are read from outputs that have their shape', () => {

@@ -172,7 +172,7 @@ export class PanelBody extends Widget {
     if (!prediction) {
       const state = stateOf(source, this._trans);
       // with a training run to look at, nobody need be told how to begin
-      this._state.hidden = (source?.training ?? null) !== null && !state.failure && !state.work;
+      this._state.hidden = (source?.trainings ?? []).length > 0 && !state.failure && !state.work;
       this._drawState(state);
     } else {
       this._state.hidden = true;
@@ -185,12 +185,12 @@ export class PanelBody extends Widget {
   }
 
   private _drawTraining(source: ISource | null): void {
-    const training = source?.training ?? null;
-    if (training && !this._training) {
+    const trainings = source?.trainings ?? [];
+    if (trainings.length > 0 && !this._training) {
       this._training = new TrainingSection(this._trans, this._context.format);
       this._sections.before(this._training.node);
     }
-    this._training?.update(training);
+    this._training?.update(trainings);
   }
 
   // the sections hold one context for their life: what it can do follows what is looked at

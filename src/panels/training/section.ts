@@ -4,7 +4,7 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import type { IDisposable } from '@lumino/disposable';
 
-import { keepsKeys } from '../../components/controls';
+import { keepsKeys, select, type ISelect } from '../../components/controls';
 import { element } from '../../components/element';
 import { table } from '../../components/table';
 import { Figure } from '../../figures/figure';
@@ -19,6 +19,10 @@ export class TrainingSection implements IDisposable {
     private readonly _trans: TranslationBundle,
     private readonly _format: NumberFormat
   ) {
+    this._run = select('Training-run', _trans.__('Run'), id => {
+      this._chosen = id;
+      this._choose();
+    });
     this._head = element('p', 'WhatIf-head');
     this._recommendation = element('p', 'Training-recommendation');
     this._recommendation.setAttribute('role', 'status');
@@ -36,6 +40,7 @@ export class TrainingSection implements IDisposable {
       'details',
       'Section',
       keepsKeys(element('summary', 'Section-title', _trans.__('Training to a target loss'))),
+      this._run.node,
       element('div', 'WhatIf-outcome', this._head, this._recommendation, this._running),
       this._loss.node,
       this._trials.node,
@@ -56,12 +61,15 @@ export class TrainingSection implements IDisposable {
     return this._isDisposed;
   }
 
-  /** Show how the run does now; null: there is none. */
-  update(training: ITraining | null): void {
-    if (training !== this._shown) {
-      this._shown = training;
-      this._draw();
+  /** Show how the runs do now: the newest (the last), or the one that was chosen since that came. */
+  update(trainings: readonly ITraining[]): void {
+    const newest = trainings[trainings.length - 1]?.view.id ?? null;
+    if (newest !== this._newest) {
+      this._newest = newest;
+      this._chosen = null; // a new run is what its maker wants to see
     }
+    this._trainings = trainings;
+    this._choose();
   }
 
   dispose(): void {
@@ -72,6 +80,26 @@ export class TrainingSection implements IDisposable {
     this.node.remove();
   }
 
+  private _choose(): void {
+    const trainings = this._trainings;
+    const shown =
+      trainings.find(({ view }) => view.id === this._chosen) ??
+      trainings[trainings.length - 1] ??
+      null;
+    this._run.node.hidden = trainings.length < 2;
+    this._run.set(
+      trainings.map(({ view, isLive }, index) => ({
+        value: view.id ?? '',
+        text: `${String(index + 1)}: ${headText(view, isLive, this._trans)}`
+      })),
+      shown?.view.id ?? ''
+    );
+    if (shown !== this._shown) {
+      this._shown = shown;
+      this._draw();
+    }
+  }
+
   private readonly _draw = (): void => {
     this.node.hidden = this._shown === null;
     if (!this._shown || !this.node.open) {
@@ -79,7 +107,7 @@ export class TrainingSection implements IDisposable {
     }
     const { view, isLive } = this._shown;
     const { _trans: trans, _format: format } = this;
-    write(this._head, trans.__('%1: %2', view.title, stateText(view, isLive, trans)));
+    write(this._head, headText(view, isLive, trans));
     write(this._recommendation, view.recommendation);
     write(this._running, isLive ? this._runningText(view) : '');
     this._running.hidden = this._running.textContent === '';
@@ -129,6 +157,7 @@ export class TrainingSection implements IDisposable {
     }
   }
 
+  private readonly _run: ISelect;
   private readonly _head: HTMLElement;
   private readonly _recommendation: HTMLElement;
   private readonly _running: HTMLElement;
@@ -141,6 +170,9 @@ export class TrainingSection implements IDisposable {
   private readonly _decisionCount: HTMLElement;
   private readonly _decisions: HTMLElement;
   private readonly _notes: HTMLElement;
+  private _trainings: readonly ITraining[] = [];
+  private _newest: string | null = null;
+  private _chosen: string | null = null;
   private _shown: ITraining | null = null;
   private _decidedText = '';
   private _noted = '';
@@ -187,6 +219,10 @@ function write(node: HTMLElement, text: string): void {
   if (node.textContent !== text) {
     node.textContent = text;
   }
+}
+
+function headText(view: TrainingView, isLive: boolean, trans: TranslationBundle): string {
+  return trans.__('%1: %2', view.title, stateText(view, isLive, trans));
 }
 
 function stateText(view: TrainingView, isLive: boolean, trans: TranslationBundle): string {
