@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import nbformat
 import pytest
 from playwright.sync_api import expect
@@ -26,10 +28,9 @@ def test_predict_draws_its_sentence_and_table_below_the_cell(lab: LabPage, lab_s
     lab.open_notebook(live_notebook(lab_server, "predicted.ipynb"))
     lab.run_all_cells()
     output = lab.outputs()
-    output.locator(".jp-SurferGpus-row").first.wait_for()
-    assert output.count() == 1
-    assert "step" in output.locator(".jp-SurferSummary-sentence").first.inner_text().lower()
-    assert output.locator(".jp-SurferGpus-row").count() > 1
+    expect(output.locator(".jp-SurferGpus-row").nth(1)).to_be_attached()
+    expect(output).to_have_count(1)
+    expect(output.locator(".jp-SurferSummary-sentence").first).to_contain_text("step", ignore_case=True)
 
 
 def test_a_saved_output_is_drawn_and_its_sliders_answer_without_a_kernel(lab: LabPage, saved: str):
@@ -38,15 +39,16 @@ def test_a_saved_output_is_drawn_and_its_sliders_answer_without_a_kernel(lab: La
     lab.open_without_kernel(saved)
     output = lab.outputs()
     output.wait_for()
-    assert lab.page.get_by_text("html twin").count() == 0
-    assert output.locator(".jp-SurferSummary-sentence").count() == len(demo_view()["sentences"])
+    expect(lab.page.get_by_text("html twin")).to_have_count(0)
+    expect(output.locator(".jp-SurferSummary-sentence")).to_have_count(len(demo_view()["sentences"]))
     output.locator(".jp-SurferFigure canvas").first.wait_for()  # drawn to its end
     step = output.locator(".jp-SurferWhatIf-step")
     slider = output.get_by_label("Batch size", exact=True)
     before = step.inner_text()
     slider.press("ArrowRight")
     expect(step).not_to_have_text(before)
-    assert output.locator(".jp-SurferWhatIf-setting").inner_text().endswith("batch 64, as run, not compiled")
+    setting = output.locator(".jp-SurferWhatIf-setting")
+    expect(setting).to_have_text(re.compile(r"batch 64, as run, not compiled$"), use_inner_text=True)
     assert all(url.startswith(lab.server.url) for url in asked), "a request left the server"
 
 
@@ -55,8 +57,7 @@ def test_names_of_a_trace_stay_text(lab: LabPage, lab_server: LabServer):
     view["rows"]["gpu"][0] = "A100 <b>SXM4</b>"
     lab.open_without_kernel(saved_notebook(lab_server, "hostile.ipynb", view))
     names = lab.outputs().locator(".jp-SurferGpus-name")
-    names.first.wait_for()
-    assert names.first.inner_text() == "A100 <b>SXM4</b>"
+    expect(names.first).to_have_text("A100 <b>SXM4</b>")
 
 
 def test_an_output_of_another_version_says_what_to_do(lab: LabPage, lab_server: LabServer):
@@ -64,7 +65,7 @@ def test_an_output_of_another_version_says_what_to_do(lab: LabPage, lab_server: 
     shown = nbformat.v4.new_output("display_data", data={MIME_TYPE: view})
     path = lab_server.add_notebook("old.ipynb", [nbformat.v4.new_code_cell("", outputs=[shown])])
     lab.open_without_kernel(path)
-    assert "Install the same version" in lab.outputs().inner_text()
+    expect(lab.outputs()).to_contain_text("Install the same version")
 
 
 def test_axe_finds_no_serious_fault_in_an_output(lab: LabPage, saved: str):
@@ -76,4 +77,4 @@ def test_axe_finds_no_serious_fault_in_an_output(lab: LabPage, saved: str):
 def test_the_palette_puts_the_magic_on_the_selected_cell(lab: LabPage, lab_server: LabServer):
     lab.open_without_kernel(lab_server.add_notebook("plain.ipynb", [nbformat.v4.new_code_cell("step()")]))
     lab.run_command("surfer-lab:predict-cell")
-    assert lab.page.locator(".jp-Notebook:visible .cm-line").first.inner_text() == "%%predict"
+    expect(lab.page.locator(".jp-Notebook:visible .cm-line").first).to_have_text("%%predict")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from contextlib import AbstractContextManager
 
@@ -223,9 +224,13 @@ def test_a_click_on_a_module_lists_its_operations(panel: Locator):
     find = operations.get_by_role("searchbox", name="Find an operation")
     counted = operations.locator(".jp-SurferOperations-count")
     before = counted.inner_text()
-    area = canvas.bounding_box()
-    # the second level from the top, at its left: the first module; tried again until the figure listens
-    canvas.page.mouse.click(area["x"] + 12, area["y"] + 52)
+    for _ in range(5):  # until the figure listens, and the page around it has come to rest
+        area = canvas.bounding_box()
+        # the second level from the top, at its left: the first module
+        canvas.page.mouse.click(area["x"] + 12, area["y"] + 52)
+        with contextlib.suppress(AssertionError):
+            expect(find).not_to_have_value("", timeout=2_000)
+            break
     expect(find).not_to_have_value("")
     expect(counted).not_to_have_text(before)
 
@@ -248,7 +253,7 @@ def test_it_follows_a_notebook_through_busy_restart_and_death(lab: LabPage, lab_
     lab.run_all_cells()
     step = panel.locator(".jp-SurferWhatIf-step")
     expect(step).to_have_text(re.compile(r"\d"), timeout=60_000)
-    assert step.inner_text() == lab.outputs().locator(".jp-SurferWhatIf-step").inner_text()
+    expect(lab.outputs().locator(".jp-SurferWhatIf-step")).to_have_text(step.inner_text(), use_inner_text=True)
     number = step.inner_text()
     operations = opened(panel, "operations")
     expect(operations.locator(".jp-SurferNote")).to_be_hidden(timeout=60_000)  # the kernel lists all of them
