@@ -59,7 +59,7 @@ KINDS: Final[dict[str, Kind]] = {
     "convergence": Kind(
         module="convergence",
         function="evaluate_convergence",
-        takes=("quick", "figures", "address", "progress"),
+        takes=("quick", "only", "figures", "address", "progress"),
         needs_data=False,
     ),
     "speed": Kind(module="speed", function="evaluate_speed", takes=("sample", "progress"), needs_data=False),
@@ -105,6 +105,10 @@ def evaluate(
     quick: Annotated[
         bool, typer.Option("--quick", help="convergence: fewer runs, minutes instead of an hour.")
     ] = False,
+    only: Annotated[
+        str | None,
+        typer.Option("--only", metavar="NAME,...", help="convergence: of momentum, shares, penalty, prediction, ..."),
+    ] = None,
     figures: Annotated[
         Path | None, typer.Option("--figures", metavar="DIR", help="convergence: where its figures are written.")
     ] = None,
@@ -133,6 +137,7 @@ def evaluate(
         raise OptionError(f"{folder} is no folder", remedy="--data DIR, the folder that holds traces/, timm/, ...")
     words: dict[str, Any] = {
         "data": folder, "protocol": protocol, "sample": sample, "cache": cache, "workers": workers, "quick": quick,
+        "only": None if only is None else tuple(word.strip() for word in only.split(",")),
         "figures": figures, "address": address,
     }  # fmt: skip
     if kind == "all":

@@ -19,6 +19,13 @@ def test_every_kind_has_a_function_that_takes_its_words(name: str) -> None:
     assert set(kind.takes) <= set(function.__annotations__)
 
 
+def test_an_experiment_that_is_not_known_is_named() -> None:
+    done = CliRunner().invoke(app, ["evaluate", "convergence", "--only", "momentum,tunning"])
+    assert done.exit_code == 2
+    assert "'tunning' is no experiment" in done.output
+    assert "tuning" in done.output.replace("'tunning'", "")
+
+
 def test_the_hand_counts_of_memory_are_printed_and_kept(tmp_path: Path) -> None:
     file = tmp_path / "memory.json"
     done = CliRunner().invoke(app, ["evaluate", "memory", "--json", str(file)], env={"SURFER_LAB_DATA": ""})

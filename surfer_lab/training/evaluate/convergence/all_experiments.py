@@ -17,9 +17,11 @@ from numpy.typing import NDArray
 
 from surfer_lab.distributed.cluster import Cluster
 from surfer_lab.distributed.problem import Quadratic
+from surfer_lab.errors import OptionError
 from surfer_lab.planner.convergence.cluster_times import ClusterTimes
 from surfer_lab.planner.convergence.statistical_efficiency import StatisticalModel
 from surfer_lab.planner.convergence.time_to_loss import plan_training
+from surfer_lab.planner.options import near_matches
 from surfer_lab.training.evaluate.cases import Case, Cell, Evaluation, Table
 from surfer_lab.training.evaluate.convergence.effort import FULL, QUICK, Effort
 from surfer_lab.training.evaluate.convergence.figures import bars_svg, staleness_svg, write_svg
@@ -48,8 +50,13 @@ def evaluate_convergence(
 ) -> Evaluation:
     """Run the experiments, or `only` some: scale, momentum, shares, penalty, prediction, tuning. Figures to a folder.
 
-    `quick` runs fewer groups, seeds and workloads, in about four minutes instead of an hour.
+    `quick` runs fewer groups, seeds and workloads, in about four minutes instead of an hour. OptionError names an
+    experiment that is not known.
     """
+    unknown = [name for name in only if name not in _EXPERIMENTS]
+    if unknown:
+        nearest = near_matches(unknown[0], _EXPERIMENTS)
+        raise OptionError(f"{unknown[0]!r} is no experiment", remedy=" or ".join(nearest) or ", ".join(_EXPERIMENTS))
     effort = QUICK if quick else FULL
     run = _Run(effort, progress)
     chosen = [name for name in _EXPERIMENTS if not only or name in only]

@@ -2,8 +2,9 @@
 
 For each workload: a synchronous run to the target (what one has), and for every number of groups a probe that stops
 at an easier loss. From their times the planner knows the cluster; from the probes' iterations, against those that the
-synchronous run took to the same loss, its statistical efficiency is corrected. Then all numbers of groups are run to
-the target with other seeds. Settings follow the momentum rule from one synchronous setting.
+synchronous run took to the same loss, its statistical efficiency is corrected; a number whose probe diverges is ruled
+out. Then all numbers of groups are run to the target with other seeds, those ruled out too. Settings follow the
+momentum rule from one synchronous setting.
 """
 
 from __future__ import annotations
@@ -49,13 +50,16 @@ def predicted_plan(cluster: Cluster, workload: Workload, told: Told) -> Training
     statistics = StatisticalModel(total_momentum=workload.base.momentum)
     records: list[PhaseRecord] = []
     probes: list[tuple[int, float]] = []
+    counts: list[int] = []
     one: PhaseRecord | None = None
     for groups in group_counts(WORKERS):
         told(f"{workload.name}: probe with {groups} group(s)")
         setting = _setting(statistics, workload.base, groups)
         target = workload.target_loss if groups == 1 else workload.easier_loss
         record = cluster.run(_request(workload, setting, max_updates=1500, target=target))
-        records.append(record)
+        if not record.is_diverged:
+            records.append(record)
+            counts.append(groups)
         if groups == 1:
             one = record
         elif one is not None and record.is_reached:
@@ -67,19 +71,25 @@ def predicted_plan(cluster: Cluster, workload: Workload, told: Told) -> Training
         statistics.corrected(probes),
         learning_rate=workload.base.learning_rate,
         iterations_at_one=float(one.count),
+        counts=counts,
     )
 
 
 def _workload_cases(cluster: Cluster, workload: Workload, effort: Effort, told: Told) -> Iterator[Case]:
     plan = predicted_plan(cluster, workload, told)
-    for row in plan.rows:
+
+    def ran(setting: Setting) -> list[PhaseRecord]:
         found: list[PhaseRecord] = []
         for seed in range(_FIRST_SEED, _FIRST_SEED + effort.prediction_seeds):
-            told(f"{workload.name}: {row.setting.groups} group(s), seed {seed}")
+            told(f"{workload.name}: {setting.groups} group(s), seed {seed}")
             cluster.use(workload.problem(seed))
             found.append(
-                cluster.run(_request(workload, row.setting, max_updates=3000, target=workload.target_loss, seed=seed))
+                cluster.run(_request(workload, setting, max_updates=3000, target=workload.target_loss, seed=seed))
             )
+        return found
+
+    for row in plan.rows:
+        found = ran(row.setting)
         reached = [record for record in found if record.is_reached]
         to_ms = 1e3
         yield Case(
@@ -99,6 +109,23 @@ def _workload_cases(cluster: Cluster, workload: Workload, effort: Effort, told: 
                 "predicted_updates": row.iterations,
                 "measured_updates": median(record.count for record in found),
                 "limit": row.times.limit.value, "seeds": len(found),
+            },
+        )  # fmt: skip
+    statistics = StatisticalModel(total_momentum=workload.base.momentum)
+    for groups in set(group_counts(WORKERS)) - {row.setting.groups for row in plan.rows}:
+        setting = _setting(statistics, workload.base, groups)
+        found = ran(setting)
+        is_right = not any(record.is_reached for record in found)
+        yield Case(
+            model=workload.name,
+            method="time to convergence",
+            option=f"g = {groups}",
+            reason=f"its probe diverged: ruled out, {'rightly' if is_right else 'wrongly'}",
+            measured_ms=None if is_right else 1e3 * median(record.seconds for record in found if record.is_reached),
+            columns={
+                "groups": groups, "momentum": setting.momentum, "learning_rate": setting.learning_rate,
+                "predicted_iteration_s": None, "measured_iteration_s": None, "predicted_updates": None,
+                "measured_updates": None, "limit": "diverges" if is_right else "ruled out", "seeds": len(found),
             },
         )  # fmt: skip
 
@@ -159,7 +186,7 @@ def prediction_table(cases: Sequence[Case]) -> list[Table]:
                     name, columns["groups"], _ms(columns["predicted_iteration_s"]),
                     _ms(columns["measured_iteration_s"]),
                     _rounded(columns["predicted_updates"]), _rounded(columns["measured_updates"]),
-                    _s(case.predicted_ms), f"{_s(case.low_ms)} to {_s(case.high_ms)}", _s(case.measured_ms),
+                    _s(case.predicted_ms), _range(case), _s(case.measured_ms),
                     None if not case.is_predicted else round(100.0 * case.error, 1), columns["limit"],
                 )
             )  # fmt: skip
@@ -167,7 +194,9 @@ def prediction_table(cases: Sequence[Case]) -> list[Table]:
         if not known:
             continue
         predicted = min(known, key=lambda case: case.predicted_ms or 0.0)
-        measured = min(known, key=lambda case: case.measured_ms or 0.0)
+        measured = min(
+            (case for case in mine if case.measured_ms is not None), key=lambda case: case.measured_ms or 0.0
+        )
         loss = 100.0 * ((predicted.measured_ms or 0.0) / (measured.measured_ms or 1.0) - 1.0)
         best.append((name, predicted.columns["groups"], measured.columns["groups"], round(loss, 1)))
     return [
@@ -185,6 +214,10 @@ def prediction_table(cases: Sequence[Case]) -> list[Table]:
             rows=tuple(best),
         ),
     ]  # fmt: skip
+
+
+def _range(case: Case) -> Cell:
+    return None if case.low_ms is None else f"{_s(case.low_ms)} to {_s(case.high_ms)}"
 
 
 def _ms(value: Cell) -> Cell:

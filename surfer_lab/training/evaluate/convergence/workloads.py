@@ -105,7 +105,7 @@ WORKLOADS: Final[dict[str, Workload]] = {
     for one in (
         Workload(
             name="compute bound", s_per_sample=0.040, hop_s=0.0005, reduce_s=0.001, exchange_s=0.002, max_seconds=45.0,
-            problem=_well_conditioned, base=Setting(groups=1, momentum=0.3, learning_rate=0.3),
+            problem=_well_conditioned, base=Setting(groups=1, momentum=0.3, learning_rate=0.55),
         ),
         Workload(
             name="mixed", s_per_sample=0.003, hop_s=0.050, reduce_s=0.001, exchange_s=0.003, serving_s=0.150,
