@@ -80,7 +80,7 @@ def _workload_cases(cluster: Cluster, workload: Workload, effort: Effort, told: 
 
     def ran(setting: Setting) -> list[PhaseRecord]:
         found: list[PhaseRecord] = []
-        for seed in range(_FIRST_SEED, _FIRST_SEED + effort.prediction_seeds):
+        for seed in range(_FIRST_SEED, _FIRST_SEED + effort.prediction_seeds * workload.runs):
             told(f"{workload.name}: {setting.groups} group(s), seed {seed}")
             cluster.use(workload.problem(seed))
             found.append(
