@@ -16,11 +16,14 @@ import numpy as np
 from surfer_lab.planner.convergence.devices import Device
 from surfer_lab.planner.convergence.momentum import geometric_staleness, implicit_momentum
 from surfer_lab.planner.convergence.run_record import PhaseRecord, PhaseStatus
-from surfer_lab.planner.convergence.setting import Setting
+from surfer_lab.planner.convergence.setting import Setting, groups_text
 from surfer_lab.planner.convergence.time_to_loss import GroupPlan, TrainingPlan
 from surfer_lab.planner.convergence.tuned_run import Phase, PhaseRole, TunedRun
+from surfer_lab.units import NS_PER_S
 from surfer_lab.view.model import TableTwin
+from surfer_lab.view.money_words import money_text
 from surfer_lab.view.training_model import LossCurve, RunningPhase, TrainingState, TrainingView
+from surfer_lab.view.wording import UNKNOWN, duration_text, long_time_quantity, significant, time_quantity
 
 __all__ = ["plan_table", "planned_view", "running_phase", "shortened", "tuned_view"]
 
@@ -31,6 +34,7 @@ _MOST_TRIALS: Final = 100
 _MOST_DECISIONS: Final = 200
 _MOST_CURVES: Final = 24
 _MOST_LAGS: Final = 40
+_LONG_S: Final = 600.0  # from here on in minutes and hours
 _SAID_AS_A_SHARE: Final = 1.5  # below it "1.0 times sooner" would hide what is gained
 
 
@@ -38,29 +42,34 @@ _PLAN_COLUMNS: Final = (
     "Groups", "Time per iteration", "Against 1 group", "Iterations against 1 group", "Time to the loss", "Cost",
     "Momentum to set", "Implicit", "Learning rate", "Limited by",
 )  # fmt: skip
+_WHERE_KNOWN: Final = ("Time to the loss", "Cost")  # left out of a plan that says neither of any number of groups
 
 
 def plan_table(plan: TrainingPlan | None) -> TableTwin:
-    """The plan as a table; the best row is marked in words."""
+    """The plan as a table; the best row is marked in words, a column of what is not known is left out."""
     if plan is None:
         return TableTwin(columns=list(_PLAN_COLUMNS), rows=[])
     best = plan.best.setting.groups
-    return TableTwin(columns=list(_PLAN_COLUMNS), rows=[_plan_row(row, best) for row in plan.rows])
+    rows = [_plan_row(row, best) for row in plan.rows]
+    shown = [
+        at for at, name in enumerate(_PLAN_COLUMNS) if name not in _WHERE_KNOWN or any(r[at] != UNKNOWN for r in rows)
+    ]
+    return TableTwin(columns=[_PLAN_COLUMNS[at] for at in shown], rows=[[row[at] for at in shown] for row in rows])
 
 
 def _plan_row(row: GroupPlan, best: int) -> list[str]:
     setting = row.setting
     low, high = row.statistical_low, row.statistical_high
-    whole = "–" if row.seconds is None else _seconds(row.seconds)
-    if row.low_s is not None and row.high_s is not None:
-        whole = f"{whole} ({_seconds(row.low_s)} to {_seconds(row.high_s)})"
+    whole = UNKNOWN if row.seconds is None else _seconds(row.seconds)
+    if row.seconds is not None and row.low_s is not None and row.high_s is not None:
+        whole = _ranged(row.seconds, row.low_s, row.high_s)
     return [
         f"{setting.groups} (best)" if setting.groups == best else str(setting.groups),
-        f"{_seconds(row.times.seconds)} ({_seconds(row.times.low_s)} to {_seconds(row.times.high_s)})",
+        _ranged(row.times.seconds, row.times.low_s, row.times.high_s),
         f"{row.hardware_efficiency:.2f}x",
         f"{row.statistical_efficiency:.2f}x ({low:.2f} to {high:.2f})",
         whole,
-        "–" if row.usd is None else f"${row.usd:,.2f}",
+        UNKNOWN if row.usd is None else money_text(row.usd),
         f"{setting.momentum:.2f}",
         f"{row.implicit_momentum:.2f}",
         f"{setting.learning_rate:.3g}",
@@ -71,13 +80,21 @@ def _plan_row(row: GroupPlan, best: int) -> list[str]:
 def _seconds(value: float) -> str:
     """A time in the unit that suits it.
 
-    >>> _seconds(0.0123), _seconds(75.0), _seconds(7500.0)
-    ('12.3 ms', '75 s', '2.1 h')
+    >>> _seconds(0.002), _seconds(75.0), _seconds(7500.0)
+    ('2.00 ms', '75.0 s', '2 h 5 min')
     """
-    for limit, factor, unit in ((1e-3, 1e-6, "µs"), (1.0, 1e-3, "ms"), (600.0, 1.0, "s"), (7200.0, 60.0, "min")):
-        if value < limit:
-            return f"{value / factor:.3g} {unit}"
-    return f"{value / 3600.0:.1f} h"
+    return duration_text(value * NS_PER_S)
+
+
+def _ranged(value: float, low: float, high: float) -> str:
+    """A time with its range, in one unit.
+
+    >>> _ranged(0.00184, 0.00168, 0.002), _ranged(7200.0, 5400.0, 9000.0)
+    ('1.84 ms (1.68 to 2.00 ms)', '2 h (1 h 30 min to 2 h 30 min)')
+    """
+    worded = long_time_quantity if value >= _LONG_S else time_quantity
+    time = worded(value * NS_PER_S, low_ns=low * NS_PER_S, high_ns=high * NS_PER_S)
+    return f"{time.text} ({time.range_text})" if time.range_text else time.text
 
 
 def _sooner(factor: float) -> str:
@@ -104,7 +121,7 @@ def planned_view(
     if best.seconds is not None:
         said += f", {_seconds(best.seconds)}"
     if best.usd is not None:
-        said += f", ${best.usd:,.2f}"
+        said += f", {money_text(best.usd)}"
     return TrainingView(
         title=title,
         recommendation=f"{said}.",
@@ -127,9 +144,9 @@ def _device_table(devices: Sequence[tuple[Device, int]]) -> TableTwin:
     columns = ["Device", "Kind", "Count", "Samples/s", "$ per hour", "FLOP per dollar"]
     rows = [
         [
-            device.name, device.kind.value, str(count), f"{device.samples_per_s:,.4g}",
-            "–" if device.usd_per_hour is None else f"{device.usd_per_hour:.2f}",
-            "–" if device.flops_per_usd is None else f"{device.flops_per_usd:.2e}",
+            device.name, device.kind.value, str(count), significant(device.samples_per_s, 4),
+            UNKNOWN if device.usd_per_hour is None else f"{device.usd_per_hour:.2f}",
+            UNKNOWN if device.flops_per_usd is None else f"{device.flops_per_usd:.2e}",
         ]
         for device, count in devices
     ]  # fmt: skip
@@ -211,10 +228,10 @@ def _trial_row(number: int, phase: Phase) -> list[str]:
         str(setting.groups),
         f"{setting.momentum:g}",
         f"{setting.learning_rate:.3g}",
-        "diverged" if record.is_diverged else f"{loss:.4g}" if math.isfinite(loss) else "–",
+        "diverged" if record.is_diverged else f"{loss:.4g}" if math.isfinite(loss) else UNKNOWN,
         f"{record.count:,}",
-        f"{float(samples.sum()) / record.seconds:,.4g}" if record.seconds > 0 else "–",
-        f"{float(staleness.mean()):.2f}" if record.count else "–",
+        significant(float(samples.sum()) / record.seconds, 4) if record.seconds > 0 else UNKNOWN,
+        f"{float(staleness.mean()):.2f}" if record.count else UNKNOWN,
         _seconds(phase.begun_s) if phase.begun_s > 0 else "0 s",
     ]
 
@@ -232,7 +249,7 @@ def _recommendation(run: TunedRun, target_loss: float, *, is_final: bool) -> str
         return "Nothing was chosen yet."
     setting = run.setting
     said = f"{_groups(setting.groups)}, momentum {setting.momentum:g}, learning rate {setting.learning_rate:.3g}"
-    share = f"{_seconds(run.tuning_s)} of it spent on trials that were not kept"
+    share = f"{_seconds(run.tuning_s)} of it spent measuring and on trials that were not kept"
     if run.is_reached:
         return f"{said}: loss {target_loss:g} reached in {_seconds(run.seconds)}, {share}."
     if not is_final:
@@ -242,7 +259,7 @@ def _recommendation(run: TunedRun, target_loss: float, *, is_final: bool) -> str
 
 
 def _groups(count: int) -> str:
-    return "Synchronous (1 group)" if count == 1 else f"{count} groups"
+    return "Synchronous (1 group)" if count == 1 else groups_text(count)
 
 
 def _chosen_record(run: TunedRun) -> PhaseRecord | None:
@@ -262,7 +279,7 @@ def _staleness_note(histogram: Sequence[float], setting: Setting) -> str:
         return ""
     mean = sum(lag * count for lag, count in enumerate(histogram)) / sum(histogram)
     return (
-        f"Mean staleness {mean:.2f} updates with {setting.groups} group(s); implicit momentum "
+        f"Mean staleness {mean:.2f} updates with {groups_text(setting.groups)}; implicit momentum "
         f"{implicit_momentum(setting.groups):.2f} where work times are exponential."
     )
 
@@ -275,7 +292,7 @@ def _worker_table(run: TunedRun, chosen: PhaseRecord | None) -> TableTwin:
     return TableTwin(
         columns=columns,
         rows=[
-            [str(worker), f"{rate:,.4g}", str(shares[worker]) if worker in shares else "–"]
+            [str(worker), significant(rate, 4), str(shares[worker]) if worker in shares else UNKNOWN]
             for worker, rate in enumerate(run.times.samples_per_s)
         ],
     )

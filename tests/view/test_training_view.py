@@ -44,9 +44,25 @@ def test_a_small_gain_is_said_as_a_share_and_never_as_once_as_soon():
     assert "times sooner" not in shown.recommendation
 
 
-def test_without_iterations_time_and_money_are_blank_not_guessed():
+def test_without_iterations_a_plan_has_no_columns_of_time_and_money():
     shown = planned_view(plan(), title="Plan")
-    assert {(row[4], row[5]) for row in shown.plan.rows} == {("–", "–")}
+    assert not {"Time to the loss", "Cost"} & set(shown.plan.columns)
+    assert {len(row) for row in shown.plan.rows} == {len(shown.plan.columns)}
+    assert not any("–" in row for row in shown.plan.rows)
+
+
+def test_a_cost_below_a_cent_is_not_shown_as_nothing():
+    shown = planned_view(plan(cluster(), iterations_at_one=5.0, usd_per_hour=2.0), title="Plan")
+    costs = [row[shown.plan.columns.index("Cost")] for row in shown.plan.rows]
+    assert all(re.fullmatch(r"\$0\.0+[1-9]\d*", cost) for cost in costs), costs
+
+
+def test_a_number_is_never_in_scientific_form_and_a_range_names_its_unit_once(run, view):
+    fast = replace(run, times=replace(run.times, samples_per_s=1e6 * run.times.samples_per_s))
+    cells = [cell for row in tuned_view(fast, title="", target_loss=1e-3).workers.rows for cell in row]
+    assert not [cell for cell in cells if re.search(r"\de[+-]?\d", cell)]
+    ranges = [row[1] for row in view.plan.rows]
+    assert all(re.fullmatch(r"[\d.,]+ (µs|ms|s) \([\d.,]+ to [\d.,]+ \1\)", text) for text in ranges), ranges
 
 
 def test_the_plan_of_a_tuned_run_has_times_to_the_loss_and_says_what_they_follow_from(view):

@@ -33,7 +33,7 @@ from surfer_lab.planner.convergence.run_record import (
     PhaseStatus,
     RunState,
 )
-from surfer_lab.planner.convergence.setting import Setting
+from surfer_lab.planner.convergence.setting import Setting, groups_text
 from surfer_lab.planner.convergence.statistical_efficiency import StatisticalModel
 from surfer_lab.planner.convergence.time_to_loss import TrainingPlan, plan_training
 from surfer_lab.planner.convergence.tuned_run import Goal, Phase, PhaseRole, SearchOptions, TunedRun
@@ -181,7 +181,7 @@ class Optimizer:
         rates = self._times.samples_per_s
         self._log(
             DecisionKind.MEASURED,
-            f"workers do {rates.min():.3g} to {rates.max():.3g} samples/s; all-reduce of {workers} "
+            f"workers do {_rates_text(rates.min(), rates.max())} samples/s; all-reduce of {workers} "
             f"{1e3 * self._times.all_reduce_s(workers):.3g} ms, exchange {1e3 * self._times.exchange_s:.3g} ms, server "
             f"{1e3 * self._times.server_s:.3g} ms; batches are divided by throughput",
         )
@@ -201,7 +201,7 @@ class Optimizer:
         times = self._plan.row(groups).times
         self._log(
             DecisionKind.PROPOSED,
-            f"{groups} group(s): the most that still make iterations more than 10 % faster "
+            f"{groups_text(groups)}: the most that still make iterations more than 10 % faster "
             f"({1e3 * self._plan.rows[0].times.seconds:.3g} ms with 1, {1e3 * times.seconds:.3g} ms with {groups}), "
             f"limited by {times.limit.value}",
         )
@@ -281,14 +281,14 @@ class Optimizer:
             self._log(DecisionKind.HALVED, f"momentum {setting.momentum:g} is best with {setting.groups}: try {fewer}")
             rival = self._best_of(fewer, seconds, None, most=2)
             if rival is None or _score(rival) >= _CLEARLY_BETTER * _score(best):  # it has made half as many updates
-                self._log(DecisionKind.HALVED, f"not done: {fewer} group(s) train no better in the same time")
+                self._log(DecisionKind.HALVED, f"not done: {groups_text(fewer)} would train no better in the same time")
                 break
             best = rival
         if best is not None:
             self._keep(best)
             self._log(
                 DecisionKind.CHOSEN,
-                f"after {self._spent_s - begun_s:.1f} s of trials, {self._overhead()} of the time so far",
+                f"after {self._spent_s - begun_s:.1f} s of trials; searching is {self._overhead()} of the time so far",
                 setting=self._chosen,
             )
 
@@ -515,6 +515,16 @@ class Optimizer:
             self.runner.overhead_s = _array(facts["overhead_s"])
         self._best = replace(self._best, groups=min(self._best.groups, self.runner.worker_count))
         self._log(DecisionKind.RESUMED, f"from update {state.updates:,}", setting=self._best)
+
+
+def _rates_text(low: float, high: float) -> str:
+    """Rates of the slowest and the fastest, as one where they read alike.
+
+    >>> _rates_text(4887.3, 4889.0), _rates_text(12.34, 20570.0)
+    ('4,890', '12.3 to 20,600')
+    """
+    slowest, fastest = (f"{float(f'{rate:.3g}'):,.15g}" for rate in (low, high))
+    return fastest if slowest == fastest else f"{slowest} to {fastest}"
 
 
 def _score(record: PhaseRecord) -> float:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from surfer_lab.errors import OptionError
 
-__all__ = ["Setting"]
+__all__ = ["Setting", "groups_text"]
 
 
 @dataclass(frozen=True, kw_only=True, order=True)
@@ -30,3 +30,12 @@ class Setting:
     def words(self) -> str:
         """The choice as people write it."""
         return f"g={self.groups}, momentum {self.momentum:g}, learning rate {self.learning_rate:g}"
+
+
+def groups_text(count: int) -> str:
+    """That many groups in words.
+
+    >>> groups_text(1), groups_text(8)
+    ('1 group', '8 groups')
+    """
+    return "1 group" if count == 1 else f"{count:,} groups"
