@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from surfer_lab.report.markup import Markup, tag
+from surfer_lab.units import NS_PER_S
 from surfer_lab.view.training_model import LossCurve
+from surfer_lab.view.wording import duration_text
 
 __all__ = ["loss_svg", "staleness_bars"]
 
@@ -51,17 +53,17 @@ def loss_svg(curves: Sequence[LossCurve], target_loss: float | None) -> Markup:
             tag("line", x1=str(_LEFT), x2=str(_WIDTH - _RIGHT), y1=y, y2=y, stroke=_INK, stroke_dasharray="1 4")
         )
         drawn.append(
-            tag("text", f"target {target_loss:g}", x=str(_WIDTH - _RIGHT), y=str(float(y) - 4), text_anchor="end")
+            tag("text", f"target {target_loss:g}", x=str(_LEFT + 4), y=str(float(y) - 4))  # curves end at the right
         )
     floor = _HEIGHT - _BOTTOM
     drawn += [
         tag("line", x1=str(_LEFT), x2=str(_WIDTH - _RIGHT), y1=str(floor), y2=str(floor), stroke=_INK),
         tag("text", f"{math.exp(high):.3g}", x=str(_LEFT - 4), y=str(_TOP + 4), text_anchor="end"),
         tag("text", f"{math.exp(low):.3g}", x=str(_LEFT - 4), y=str(floor), text_anchor="end"),
-        tag("text", f"{last:.0f} s", x=str(_WIDTH - _RIGHT), y=str(floor + 14), text_anchor="end"),
+        tag("text", duration_text(last * NS_PER_S), x=str(_WIDTH - _RIGHT), y=str(floor + 14), text_anchor="end"),
         tag("text", "wall time; trials dashed, training solid", x=str(_WIDTH // 2), y=str(floor + 28),
             text_anchor="middle"),
-        tag("text", "loss", x="4", y="12"),
+        tag("text", "loss", x=str(_LEFT + 4), y="12"),
     ]  # fmt: skip
     return _drawn(drawn, _HEIGHT, f"Loss by wall time of {len(curves)} phases, down to {math.exp(low):.3g}")
 

@@ -7,6 +7,7 @@ from typing import Final
 
 from surfer_lab.report.loss_svg import loss_svg, staleness_bars
 from surfer_lab.report.markup import Markup, join, tag, verbatim
+from surfer_lab.report.page import whole_page
 from surfer_lab.view.model import TableTwin
 from surfer_lab.view.training_model import TrainingView
 
@@ -14,13 +15,18 @@ __all__ = ["training_html", "training_markdown", "training_page", "training_text
 
 _SHOWN_DECISIONS: Final = 40
 _STYLE: Final = """
-.surfer-training{font:13px/1.45 var(--jp-ui-font-family,sans-serif);color:var(--jp-ui-font-color1,#222)}
-.surfer-training table{border-collapse:collapse;margin:6px 0}
-.surfer-training th,.surfer-training td{padding:2px 8px;text-align:right;border-bottom:1px solid
-var(--jp-border-color2,#ddd)}
+.surfer-training{font:13px/1.45 var(--jp-ui-font-family,sans-serif)}
+.jp-RenderedHTMLCommon .surfer-training{color:var(--jp-ui-font-color1)}
+.surfer-training-wide{overflow-x:auto;margin:6px 0}
+.surfer-training table,.jp-RenderedHTMLCommon .surfer-training table{border-collapse:collapse;table-layout:auto;
+margin:0;font-size:12px}
+.surfer-training caption{text-align:left;font-weight:600;padding:2px 0}
+.surfer-training th,.surfer-training td{padding:2px 8px;text-align:right;white-space:nowrap;
+border-bottom:1px solid color-mix(in srgb,currentColor 20%,transparent)}
+.surfer-training th{white-space:normal;vertical-align:bottom}
 .surfer-training th:first-child,.surfer-training td:first-child{text-align:left}
 .surfer-training h3{margin:10px 0 2px;font-size:14px}.surfer-training ol{margin:4px 0;padding-left:22px}
-.surfer-training svg{max-width:100%}
+.surfer-training svg{max-width:100%;height:auto;display:block}
 """
 
 
@@ -89,8 +95,7 @@ def training_html(view: TrainingView) -> Markup:
 
 def training_page(view: TrainingView) -> str:
     """A whole page around `training_html`."""
-    head = tag("head", tag("meta", charset="utf-8"), tag("title", view.title))
-    return f"<!DOCTYPE html>\n{tag('html', head, tag('body', training_html(view)), lang='en')}\n"
+    return whole_page(view.title, tag("main", training_html(view)))
 
 
 def _html_table(title: str, table: TableTwin) -> Markup | None:
@@ -98,7 +103,8 @@ def _html_table(title: str, table: TableTwin) -> Markup | None:
         return None
     head = tag("tr", *(tag("th", column, scope="col") for column in table.columns))
     rows = [tag("tr", *(tag("td", cell) for cell in row)) for row in table.rows]
-    return tag("table", tag("caption", title), tag("thead", head), tag("tbody", *rows))
+    table_tag = tag("table", tag("caption", title), tag("thead", head), tag("tbody", *rows))
+    return tag("div", table_tag, class_="surfer-training-wide", tabindex="0", role="region", aria_label=title)
 
 
 def _decisions(decisions: Sequence[str]) -> Markup | None:
