@@ -81,7 +81,9 @@ def prices_text(prices: Iterable[Price | None]) -> str:
     if offered:
         when = f", {dates[0]} to {dates[-1]}" if len(dates) > 1 else f", {dates[0]}" if dates else ""
         text = f"Prices: medians of named providers' offers ({kinds}{when}); offers change, your own wins (--price)."
-    if len(offered) < len(known):
-        text += f" {len(known) - len(offered)} of them are yours."
+    own = len(known) - len(offered)
+    if own:
+        text += f" {own} of them {'is' if own == 1 else 'are'} yours." if text else "The prices known are yours."
     blank = len(listed) - len(known)
-    return f"{text} {blank} of {len(listed)} GPUs have no known offer.".strip() if blank else text.strip()
+    have = "has" if blank == 1 else "have"
+    return f"{text} {blank} of {len(listed)} GPUs {have} no known offer.".strip() if blank else text.strip()

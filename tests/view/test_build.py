@@ -90,7 +90,7 @@ def test_a_gpu_without_a_price_is_shown_without_money():
     shown = view(speeds=((V100, 1.0), (gpu("Rare"), 3.0)))
     rare = shown.rows[0]
     assert rare.usd_per_hour.text == rare.usd_per_1000_steps.text == "–"
-    assert "1 of 2 GPUs have no known offer" in shown.price_note
+    assert "1 of 2 GPUs has no known offer" in shown.price_note
 
 
 def test_beyond_ten_operations_the_rest_is_one_row_and_shares_sum_to_one():

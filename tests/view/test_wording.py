@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from surfer_lab.engine.estimate import Limit, Method
 from surfer_lab.planner.advice import Bound
 from surfer_lab.planner.memory import Fit
+from surfer_lab.planner.pricing import PriceKind
 from surfer_lab.trace.tables import Phase
 from surfer_lab.view.money_words import money_quantity, price_text, prices_text
 from surfer_lab.view.wording import (
@@ -133,5 +135,12 @@ def test_a_name_keeps_to_its_line_and_cannot_steer_a_terminal_or_turn_the_text(n
 def test_a_price_says_what_it_rests_on():
     assert price_text(price(2.0)) == "one offer, provider, on demand, 2025-08-01"
     assert price_text(price(2.0, multiple=8)).endswith("rented out only 8 at once, all paid ($2.00 each)")
-    assert "1 of 2 GPUs have no known offer" in prices_text([price(2.0), None])
+    assert "1 of 2 GPUs has no known offer" in prices_text([price(2.0), None])
     assert "--price" in prices_text([None])
+
+
+def test_own_prices_are_counted_in_words_that_agree():
+    own = replace(price(2.0), kind=PriceKind.OWN)
+    assert "1 of them is yours" in prices_text([price(2.0), own])
+    assert "2 of them are yours" in prices_text([price(2.0), own, own])
+    assert prices_text([own]) == "The prices known are yours."
