@@ -6,7 +6,7 @@ a TensorDataset is indexed at once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,10 +31,7 @@ class TorchProblem:
     def __init__(
         self, model: nn.Module, data: Dataset[Any], loss: Loss = nn.functional.cross_entropy, *, device: str = "cpu"
     ) -> None:
-        count = len(data) if hasattr(data, "__len__") else 0
-        if count < 1:
-            raise OptionError("a data set whose length is not known, or 0", remedy="one with len() and indexing")
-        self.sample_count = int(count)
+        self.sample_count = _sample_count(data)
         self._model = model.to(device).train()
         self._data = data
         self._loss = loss
@@ -109,6 +106,26 @@ class HeadedTorchProblem(TorchProblem):
         if by_features is None:
             raise OptionError("a head that does not use its features", remedy="body and head in sequence")
         return float(loss.detach()), _flat(_filled(gradients, self._head_parameters)), by_features.cpu().numpy()
+
+
+def _sample_count(data: Any) -> int:
+    """How many samples a data set holds; refused where it is none whose items are (input, target)."""
+    count = len(data) if hasattr(data, "__len__") else 0
+    if count < 1:
+        raise OptionError("a data set whose length is not known, or 0", remedy="one with len() and indexing")
+    if hasattr(data, "__getitem__") and not isinstance(data, (Tensor, Mapping)):
+        item = data[0]
+        if isinstance(item, (tuple, list)) and len(item) == 2:
+            return int(count)
+        seen = f"{type(data).__name__} with items of type {type(item).__name__}"
+        if isinstance(item, (tuple, list)):
+            seen += f" of {len(item)}"
+    else:
+        seen = type(data).__name__
+    raise OptionError(
+        f"the factory returns {seen} where its data set is expected",
+        remedy="a data set whose items are (input, target): torch.utils.data.TensorDataset(inputs, targets)",
+    )
 
 
 def _flat(tensors: Sequence[Tensor]) -> F32:

@@ -110,3 +110,20 @@ def test_links_are_slow_as_a_ring_is():
     # 2 x 3 hops of 1 ms and 2 x 3/4 of 40 ms
     assert Conditions(hop_s=0.001, reduce_s=0.04).all_reduce_s(4) == pytest.approx(0.066)
     assert Conditions(hop_s=0.001, reduce_s=0.04).all_reduce_s(1) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("data", "seen"),
+    [
+        ((torch.zeros(8, 5),), "tuple with items of type Tensor"),
+        (torch.zeros(8, 5), "Tensor"),
+        ({"input": torch.zeros(8, 5)}, "dict"),
+        (torch.utils.data.TensorDataset(torch.zeros(8, 5)), "items of type tuple of 1"),
+        (torch.utils.data.DataLoader(torch.utils.data.TensorDataset(*tensors())), "DataLoader"),
+    ],
+)
+def test_what_is_no_data_set_of_inputs_and_targets_is_named_before_anything_runs(data, seen):
+    with pytest.raises(OptionError, match="where its data set is expected") as raised:
+        TorchProblem(torch.nn.Linear(5, 3), data)
+    assert seen in str(raised.value)
+    assert "TensorDataset(inputs, targets)" in str(raised.value)
