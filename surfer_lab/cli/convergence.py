@@ -79,8 +79,10 @@ def tune_command(
         gpus_per_worker=gpus_per_worker,
         usd_per_worker_hour=price,
     )
-    run = tune(named_factory(factory), options, logged=_tell)
-    _show(tuned_view(run, title=f"Tuned: {factory}", target_loss=target), json=json, html=html)
+    made = named_factory(factory)
+    typer.echo(f"Starting {workers} worker{'s' * (workers != 1)} ...", err=True)  # seconds, each loads torch
+    run = tune(made, options, logged=_tell)
+    _show(tuned_view(run, title=f"Tuned: {factory}", target_loss=target), json=json, html=html, is_told=True)
     if not run.is_reached:
         raise typer.Exit(1)
 
@@ -136,7 +138,8 @@ def plan_training_command(
     _show(view, json=json, html=html)
 
 
-def _show(view: TrainingView, *, json: bool, html: Path | None) -> None:
+def _show(view: TrainingView, *, json: bool, html: Path | None, is_told: bool = False) -> None:
+    """`is_told`: its decisions were told as they were made, and a terminal need not show them twice."""
     from surfer_lab.report.training_report import training_page, training_text
 
     if html is not None:
@@ -149,4 +152,6 @@ def _show(view: TrainingView, *, json: bool, html: Path | None) -> None:
 
         print_line(msgspec.json.encode(view).decode())
         return
-    print_line(training_text(view))
+    print_line(training_text(view, with_decisions=not is_told))
+    if html is not None:
+        print_line(f"\nWritten: {html}")

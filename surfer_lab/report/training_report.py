@@ -30,11 +30,12 @@ border-bottom:1px solid color-mix(in srgb,currentColor 20%,transparent)}
 """
 
 
-def training_text(view: TrainingView) -> str:
-    """Everything in lines, tables aligned."""
+def training_text(view: TrainingView, *, with_decisions: bool = True) -> str:
+    """Everything in lines, tables aligned; without the decisions where they have been told already."""
+    decisions = view.decisions[-_SHOWN_DECISIONS:] if with_decisions else []
     parts = [
         view.title, view.recommendation, _text_table(view.plan), _text_table(view.workers), view.staleness_note,
-        "\n".join(view.decisions[-_SHOWN_DECISIONS:]), "\n".join(view.notes),
+        "\n".join(decisions), "\n".join(view.notes),
     ]  # fmt: skip
     return "\n\n".join(part for part in parts if part)
 

@@ -37,7 +37,10 @@ def test_a_training_is_tuned_and_its_decisions_are_told(factory, tmp_path):
         app, ["tune", factory, "--target", "0.01", "--window", "8", "--batch-size", "16", "--html", str(page)]
     )  # fmt: skip
     assert done.exit_code == 0, done.output
+    assert done.stderr.startswith("Starting 4 workers ...")
     assert "cold start" in done.stderr
+    assert "cold start" not in done.stdout  # told once
+    assert f"Written: {page}" in done.stdout
     assert "loss 0.01 reached" in done.stdout
     assert "surfer-training" in page.read_text(encoding="utf-8")
 
