@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import subprocess
 import sys
@@ -78,11 +79,11 @@ def test_the_predicted_number_of_groups_is_run_and_reaches_the_target(ran: Ran) 
     assert predicted["groups"] == measured["groups"] == 4  # links cost ten times what work does
 
 
-def test_a_tuned_run_is_sooner_than_both_untuned_ones(ran: Ran) -> None:
+def test_a_tuned_run_is_sooner_than_the_worse_untuned_one(ran: Ran) -> None:
     seconds = {case["option"]: case["seconds"] for case in ran.of("tuned run")}
     ours = seconds.pop("optimizer")
     assert len(seconds) == 2
-    assert ours < max(seconds.values())
+    assert ours is not None and ours < max(math.inf if one is None else one for one in seconds.values())
 
 
 def test_the_figures_are_written(ran: Ran) -> None:
