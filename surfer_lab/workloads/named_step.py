@@ -7,6 +7,8 @@ A factory is called without data (under fake tensors), with `batch_size` where i
 - `(model, inputs)` or `(model, inputs, optimizer)`: inputs are a tensor, a tuple of positional or a dict of named
   arguments. The step is forward, a loss (`output.loss`, else the mean of the floating-point outputs), backward and
   the optimizer's step (AdamW where none is given);
+- `(model, data set)` or `(model, data set, loss)`, as `surfer tune` takes it: items are (input, target), the loss is
+  cross entropy where none is given, the optimizer SGD with momentum;
 - a function: one training step, `step()` or `step(batch_size)`.
 
 Refused (OptionError): a name that leads nowhere, with near matches; an answer of another form.
@@ -32,10 +34,11 @@ from surfer_lab.errors import OptionError
 __all__ = ["FACTORY_FORMS", "ModelStep", "model_step", "named_step"]
 
 FACTORY_FORMS: Final = (
-    "a workload (example_inputs(batch_size) and step(batch)), (model, inputs), (model, inputs, optimizer), or a "
-    "function that runs one step"
+    "a workload (example_inputs(batch_size) and step(batch)), (model, inputs), (model, inputs, optimizer), "
+    "(model, data set), (model, data set, loss), or a function that runs one step"
 )
 _BATCH_WORD: Final = "batch_size"
+_TUNED_BATCH: Final = 64  # of `surfer tune`, where none is named
 _EXAMPLE: Final = "surfer_lab.workloads:resnet50, or your_module:your_factory"
 
 
@@ -106,6 +109,8 @@ def _made(made: Any, batch_size: int | None, *, inference: bool, notes: list[str
             f"the factory returns a model ({type(made).__name__}) without its inputs",
             remedy=f"return (model, inputs); known forms: {FACTORY_FORMS}",
         )
+    if isinstance(made, tuple) and 2 <= len(made) <= 3 and isinstance(made[1], torch.utils.data.Dataset):
+        return _of_data_set(*made, batch_size=batch_size, inference=inference, notes=notes)
     if isinstance(made, tuple) and 2 <= len(made) <= 3 and isinstance(made[0], torch.nn.Module):
         return _of_model(*made, batch_size=batch_size, inference=inference, notes=notes, at_factory=at_factory)
     if callable(made):
@@ -153,9 +158,7 @@ def _of_model(
                 return model(*arguments, **named)
 
         return _Made(run=infer, keeps=(model, inputs))
-    if not any(parameter.requires_grad for parameter in model.parameters()):
-        seen = "has parameters, all frozen" if any(True for _ in model.parameters()) else "has no parameters"
-        raise OptionError(f"the model ({type(model).__name__}) {seen}: there is nothing to train", remedy="--inference")
+    _check_trained(model)
     if optimizer is not None and (isinstance(optimizer, type) or not hasattr(optimizer, "zero_grad")):
         seen = optimizer.__name__ if isinstance(optimizer, type) else f"a value of type {type(optimizer).__name__}"
         raise OptionError(
@@ -175,6 +178,42 @@ def _of_model(
         return loss.detach()
 
     return _Made(run=train, keeps=(model, inputs, optimizer))
+
+
+def _of_data_set(
+    model: torch.nn.Module,
+    data: torch.utils.data.Dataset[Any],
+    loss: Callable[..., torch.Tensor] = torch.nn.functional.cross_entropy,
+    *,
+    batch_size: int | None,
+    inference: bool,
+    notes: list[str],
+) -> _Made:
+    """A batch has the shapes of the first item."""
+    item = data[0]
+    if not isinstance(item, (tuple, list)) or len(item) != 2:
+        kind = "Tensor" if isinstance(item, torch.Tensor) else type(item).__name__  # not FakeTensor
+        raise OptionError(
+            f"the factory's data set has items of type {kind}",
+            remedy="items that are (input, target), or return (model, inputs)",
+        )
+    size = _TUNED_BATCH if batch_size is None else batch_size
+    if inference:
+        inputs, _ = _at_batch(torch.utils.data.default_collate([item]), size)
+        return _of_model(model, inputs, batch_size=None, inference=True, notes=notes, at_factory=False)
+    _check_trained(model)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
+    notes.append("the factory returns a data set: batches have the shapes of its first item, the optimizer is SGD")
+
+    def train() -> object:
+        inputs, targets = _at_batch(torch.utils.data.default_collate([item]), size)
+        optimizer.zero_grad()
+        found = loss(model(inputs), targets)
+        found.backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
+        return found.detach()
+
+    return _Made(run=train, keeps=(model, optimizer))
 
 
 def _of_function(step: Callable[..., Any], batch_size: int | None) -> _Made:
@@ -215,6 +254,12 @@ def _at_batch(inputs: Any, batch_size: int) -> Any:
         return value
 
     return resized(inputs)
+
+
+def _check_trained(model: torch.nn.Module) -> None:
+    if not any(parameter.requires_grad for parameter in model.parameters()):
+        seen = "has parameters, all frozen" if any(True for _ in model.parameters()) else "has no parameters"
+        raise OptionError(f"the model ({type(model).__name__}) {seen}: there is nothing to train", remedy="--inference")
 
 
 def _check_inputs(inputs: Any) -> None:

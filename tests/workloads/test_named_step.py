@@ -208,3 +208,26 @@ def test_a_module_that_exits_is_told_so(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.delitem(sys.modules, "leaves", raising=False)
     with pytest.raises(OptionError, match=f"{said} fails with SystemExit: no GPU"):
         named_step(f"{name}:factory")
+
+
+def _data_set() -> torch.utils.data.TensorDataset:
+    return torch.utils.data.TensorDataset(torch.randn(100, 10), torch.zeros(100, dtype=torch.int64))
+
+
+def test_a_factory_of_surfer_tune_is_a_step_at_any_batch_size() -> None:
+    for factory in (lambda: (_linear(), _data_set()), lambda: (_linear(), _data_set(), nn.functional.cross_entropy)):
+        for size, named in ((None, 64), (7, 7), (128, 128)):
+            assert _captured(factory, size).trace.batch_size == named
+    assert _captured(lambda: (_frozen(), _data_set()), 7, inference=True).trace.batch_size == 7
+
+
+def test_a_data_set_without_targets_and_one_for_a_frozen_model_are_told() -> None:
+    with pytest.raises(OptionError, match="data set has items of type Tensor"):
+        _captured(lambda: (_linear(), _Inputs()))
+    with pytest.raises(OptionError, match="nothing to train"):
+        _captured(lambda: (_frozen(), _data_set()))
+
+
+class _Inputs(torch.utils.data.Dataset[torch.Tensor]):
+    def __getitem__(self, index: int) -> torch.Tensor:
+        return torch.zeros(10)
