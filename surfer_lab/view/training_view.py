@@ -174,8 +174,22 @@ def tuned_view(run: TunedRun, *, title: str, target_loss: float, is_final: bool 
             curve for phase in shown if (curve := _curve(phase.role, phase.begun_s, phase.record, points)) is not None
         ],
         decisions=[decision.words.strip() for decision in run.decisions],
-        notes=[] if run.plan is None or not run.plan.basis else [f"Times to the loss follow from {run.plan.basis}."],
+        notes=_plan_notes(run),
     )
+
+
+def _plan_notes(run: TunedRun) -> list[str]:
+    """What the plan's times follow from, and why it may name others than were chosen."""
+    if run.plan is None:
+        return []
+    notes = [f"Times to the loss follow from {run.plan.basis}."] if run.plan.basis else []
+    best = run.plan.best.setting.groups
+    if run.setting is not None and best != run.setting.groups:
+        notes.append(
+            f"The plan's model takes {best} for the soonest; {run.setting.groups} was chosen by the first times "
+            "measured and by trials, which also see what a model does not."
+        )
+    return notes
 
 
 def _state(run: TunedRun, *, is_final: bool) -> TrainingState:

@@ -70,6 +70,14 @@ def test_the_plan_of_a_tuned_run_has_times_to_the_loss_and_says_what_they_follow
     assert [note for note in view.notes if note.startswith("Times to the loss follow from the ")]
 
 
+def test_a_plan_that_names_others_than_were_chosen_says_why(run):
+    best = run.plan.best.setting.groups
+    other = 1 if best > 1 else 2
+    changed = replace(run, setting=replace(run.setting, groups=other))
+    notes = tuned_view(changed, title="Run", target_loss=1e-3).notes
+    assert [note for note in notes if note.startswith(f"The plan's model takes {best} for the soonest; {other} was")]
+
+
 def test_a_tuned_run_says_what_was_chosen_and_what_it_cost(run, view):
     assert run.is_reached
     assert f"learning rate {run.setting.learning_rate:.3g}" in view.recommendation

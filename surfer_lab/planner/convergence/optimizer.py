@@ -199,12 +199,15 @@ class Optimizer:
             if self._plan.row(groups).times.seconds > _FASTER * row.times.seconds:
                 groups = row.setting.groups
         times = self._plan.row(groups).times
-        self._log(
-            DecisionKind.PROPOSED,
-            f"{groups_text(groups)}: the most that still make iterations more than 10 % faster "
-            f"({1e3 * self._plan.rows[0].times.seconds:.3g} ms with 1, {1e3 * times.seconds:.3g} ms with {groups}), "
-            f"limited by {times.limit.value}",
-        )
+        if groups == 1:
+            said = f"none of more makes iterations more than 10 % faster than the {1e3 * times.seconds:.3g} ms of 1"
+        else:
+            first = self._plan.rows[0].times.seconds
+            said = (
+                f"the most that still make iterations more than 10 % faster ({1e3 * first:.3g} ms with 1, "
+                f"{1e3 * times.seconds:.3g} ms with {groups})"
+            )
+        self._log(DecisionKind.PROPOSED, f"{groups_text(groups)}: {said}, limited by {times.limit.value}")
         return groups
 
     def _cold_start(self, groups: int) -> PhaseRecord:
